@@ -41,9 +41,6 @@ FILLED: Final = "filled"
 ANSWER_KIND: Final = "answer_kind"
 """The name under which the details of a sample say that its answer refuses, in whole or in part."""
 
-REFUSED: Final = "refused"
-"""That kind, and the reason of scores that such an answer has not."""
-
 ANSWERABLE: Final = "answerable"
 """The field that says whether the documents hold an answer, and the question to a judge of it."""
 

@@ -100,12 +100,11 @@ _SEEN: Final = ("answer", "contexts")
 
 
 def _found(named: Sequence[str | None], columns: Collection[str]) -> list[str | None]:
-    """Return the columns of the fields that a label is about, None for one that is not there."""
-    read = {name: field for name in columns if (field := read_field(name))}
-    best: dict[str, str] = {}
-    for name in sorted(read, key=lambda column: read[column][1]):
-        best.setdefault(read[name][0], name)
-    return [column or best.get(field) for column, field in zip(named, _SEEN, strict=True)]
+    """Return the columns of the fields that a label is about, None for one that nothing tells."""
+    read = [field[0] if (field := read_field(name)) else "" for name in columns]
+    by_name = dict(zip(read, columns, strict=True))
+    alone = {field: name for field, name in by_name.items() if read.count(field) == 1}
+    return [column or alone.get(field) for column, field in zip(named, _SEEN, strict=True)]
 
 
 def known_labels(data: Mapping[str, Any]) -> list[LabelledAnswers]:
@@ -147,5 +146,5 @@ def labelled_answers(data: Mapping[str, Any]) -> LabelledAnswers | None:
     return LabelledAnswers(
         human["column"],
         [normpath(one) if isinstance(one, str) else one for one in places],  # ./a.csv is a.csv
-        [columns.get(field) or None for field in _SEEN],
+        [name if isinstance(name := columns.get(field), str) else None for field in _SEEN],
     )

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
@@ -292,10 +292,8 @@ def _is_of_older(shard: Shard, older: Shard, newer: Shard, *, is_fewer: bool) ->
     ended = datetime.fromisoformat(shard.end.finished_at) if shard.end is not None else began
     pause = after - max(began, ended)
     is_nearer = abs(began - before) < after - began
-    if is_nearer or pause <= timedelta():  # they ran at the same time
-        return is_nearer
     # In a queue, shards of one run follow each other; long is a pause by what lies before it.
-    return is_fewer or pause > (began - before) / 4
+    return is_fewer or is_nearer or pause > (began - before) / 4
 
 
 def _is_repeated(shard: Shard, older: Shard) -> bool:

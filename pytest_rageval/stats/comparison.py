@@ -10,7 +10,6 @@ from typing import Any, Final
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     NOTHING,
-    REFUSED,
     WEIGHTED_SCORE,
     Baseline,
     Comparison,
@@ -24,7 +23,7 @@ from pytest_rageval.model import (
 from pytest_rageval.model.measured import SETTINGS, Setting, shown_setting
 from pytest_rageval.stats.paired import compare_paired, correction_used
 from pytest_rageval.stats.summary import Groups, weighted_interval
-from pytest_rageval.stats.verdict import is_ruled_out, score_of
+from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import field_value, group_numbers, is_scored, weighted_mean
 from pytest_rageval.stats.wording import counted, left_out
 
@@ -147,15 +146,13 @@ def lost_metrics(result: ScenarioResult, baseline: Baseline) -> dict[str, list[s
 def lost_by(info: ScenarioInfo, sample: SampleResult, baseline: Baseline) -> list[str]:
     """Return the metrics with a weight whose score the baseline has and the sample lacks.
 
-    The weighted score of the baseline leaves them out, too: what they would have said is lost. Not
-    so where the answer refuses, as it should: nothing is to be said of its citations any more.
+    The weighted score of the baseline leaves them out, too: what they would have said is lost.
     """
     return [
         name
         for name in weights_of(info)
         if is_scored(baseline.scores.get(name, NOTHING).get(sample.sample_id))
         and not is_scored(sample.scores.get(name))
-        and not (is_ruled_out(sample, name) and sample.reasons.get(name) == REFUSED)
     ]
 
 

@@ -124,7 +124,9 @@ class Ending:
         elif says is None and self._takes_back(event):
             says, said = True, ""
         acts = [name for name in event.all_types if name.endswith("requires_action")]
-        self._call = [self._call, *_calls_in(_reasons(told.data, self._steps)), *acts][-1]
+        is_others = event.node and self._of.get("langgraph_node", event.node) != event.node
+        reasons = [] if is_others else _reasons(told.data, self._steps)
+        self._call = [self._call, *_calls_in(reasons), *acts][-1]
         # Behind an end, usage and notes say "no reason yet" once more; only a text goes on.
         if says is None:
             is_after = has_text and (self._is_whole or self._said.startswith(_PASSING))

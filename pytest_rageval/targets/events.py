@@ -102,6 +102,9 @@ _NESTED = 3
 """So many objects deep protocols wrap what they say."""
 
 
+_NODE: Final = "langgraph_node"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """An event: its ``data`` parsed, as it was ``written`` (server-sent events), and its name."""
@@ -160,9 +163,16 @@ class Event:
 
     @property
     def steps(self) -> Mapping[str, Any]:
-        """The steps that its keys name, and those of what it wraps."""
+        """The steps that its keys name, and those of what it wraps; LangGraph's node."""
         held = places_in(self.data)
-        return {key: place[key] for place in held for key in STEPS if key in place}
+        named = {key: place[key] for place in held for key in STEPS if key in place}
+        return named | ({_NODE: node} if (node := self.node) else {})
+
+    @property
+    def node(self) -> str:
+        """The node of LangGraph's [message, metadata], "" without one."""
+        about = self.data[-1] if isinstance(self.data, list) and self.data else None
+        return str(about.get(_NODE) or "") if isinstance(about, Mapping) else ""
 
     @property
     def is_of_sources(self) -> bool:

@@ -55,12 +55,13 @@ _FORMS: Final = {
 }
 
 _UNIT: Final = re.compile(
-    r"(?:(?i:(?:[\d/]|\b(?:per|square|cubic))\s?(?:(?:kilo|centi|milli)?met(?:re|er)s?|feet|foot"
-    r"|inch(?:es)?|miles?|yards?)|/\s?sec)|[\d/每][厘毫千分微纳公英海市]?[米里尺寸秒])\Z"
+    r"(?:(?i:[\d/]\s?(?:(?:kilo|centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?)"
+    r"|/\s?sec)|[\d/每][厘毫千分微纳公英海市]?[米里尺寸秒])\Z"
 )
-"""A unit of more letters than km, with the number that it is of, which ² or ³ raises to a power."""
+"""A unit of more letters than km, with what it is of, which ² or ³ raises to a power."""
 _FUNCTION: Final = re.compile(r"\b(?:sin|cos|tan|cot|log)\Z")
-_ARGUMENT: Final = re.compile(r"\s?(?:\(|[b-zα-ω](?!\w))")
+_ARGUMENT: Final = re.compile(r"\(|\s?[b-zα-ω](?!\w)")
+_GOES_ON: Final = re.compile(r"\s?\w")
 
 _MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")
 _CODE: Final = re.compile(
@@ -190,13 +191,19 @@ def _may_be(
 
 
 def _is_power(text: str, match: re.Match[str]) -> bool:
-    """Return whether ² or ³ directly follows a unit or a function, as in ``1000 kg/metre³``."""
-    start = match.start()
-    if match.lastgroup != "superscript" or match.group()[0] not in "²³":
+    """Return whether ² or ³ is an exponent: ``1 kg/metre³``, ``30 metres² of grass``, ``sin² x``.
+
+    At the end of a clause it cites: ``over 12 miles².``
+    """
+    start, end = match.span()
+    if match.lastgroup != "superscript" or text[start] not in "²³":
         return False
     begin = max(0, start - 20)
-    is_function = _FUNCTION.search(text, begin, start) and _ARGUMENT.match(text, match.end())
-    return bool(is_function or _UNIT.search(text, begin, start))
+    if _FUNCTION.search(text, begin, start):
+        return _ARGUMENT.match(text, end) is not None
+    unit = _UNIT.search(text, begin, start)
+    is_quotient = unit is not None and unit.group()[0] == "/"
+    return is_quotient or (unit is not None and _GOES_ON.match(text, end) is not None)
 
 
 def _is_index(text: str, match: re.Match[str], markers: list[Marker]) -> bool:

@@ -26,7 +26,6 @@ from pytest_rageval.model import (
     ANSWERABLE,
     EMPTY_ANSWER,
     NOTHING,
-    REFUSED,
     REPEATS,
     MetricColumn,
     Sample,
@@ -42,6 +41,7 @@ from pytest_rageval.text.citations import (
 from pytest_rageval.text.refusals import PHRASES, is_expected, kind_of
 from pytest_rageval.text.tokenize import has_cjk
 
+REFUSED = "refused"
 _MAY_BE_BARE = 200
 """Shorter answers may hold nothing but markers."""
 

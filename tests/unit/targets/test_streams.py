@@ -947,11 +947,17 @@ def test_a_call_behind_a_text_that_has_stopped_ends_the_stream(reason: str) -> N
     assert read(SSE, sse(chat("I look. "), stopped, CALLED, chat("five"), ENDED)).text.endswith("e")
 
 
-def langgraph(text: str, reason: str = "") -> tuple[str, Any]:
+def langgraph(text: str, reason: str = "", node: str = "agent") -> tuple[str, Any]:
     """Return an event of LangGraph: a chunk of a message, and what is said about it."""
     about = {"finish_reason": reason} if reason else {}
     chunk = {"content": text, "type": "AIMessageChunk", "response_metadata": about}
-    return "messages", [chunk, {"langgraph_node": "agent"}]
+    return "messages", [chunk, {"langgraph_node": node}]
+
+
+def test_a_call_of_another_node_of_a_graph_ends_no_answer() -> None:
+    """It suggests questions, or keeps what was said."""
+    events = (langgraph("five"), langgraph("", "stop"), langgraph("", "tool_calls", "suggest"))
+    assert read(SSE, sse(*events), answer="[0].content").text == "five"
 
 
 FIRST = {"role": "assistant", "content": "", "finish_reason": "tool_calls"}

@@ -149,11 +149,12 @@ def test_superscripts_stand_behind_a_word_too() -> None:
             "A basin², and 9 metres¹.",
             "小米²，密码²，在这里²。",
             "In the log². In the yard².",
+            "20 square metres², 67 cents per mile². 限高2米²。",
         ),
-        *("5 m², 40 km², x³ and 10³", "1000千克/米³", "9.8米/秒²", "30 metres² or 9 feet³, sin² x"),
+        *("5 m², 40 km², x³ and 10³", "1000千克/米³", "9.8米/秒²", "30 metres² of grass, sin² x"),
     )
     found = [read_citations(text, rule, 4).citations for text in said]
-    assert found == [(1,), (2,), (2, 1), (2, 2, 2), (2, 2), (), (), (), ()]
+    assert found == [(1,), (2,), (2, 1), (2, 2, 2), (2, 2), (2, 2, 2), (), (), (), ()]
 
 
 def test_superscripts_are_read_where_they_are_the_one_style() -> None:

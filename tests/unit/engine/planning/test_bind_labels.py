@@ -425,8 +425,9 @@ def test_a_column_of_answers_may_be_named_that_is_read_anyway(tmp_path: Path) ->
     path.write_text(
         "name: s\nmetrics: [em]\ndataset: d.csv\nhuman: {column: ok, of: em}\n", "utf-8"
     )
-    for column in ("response", "a1"):
-        (tmp_path / "d.csv").write_text(f"id,{column},references,ok\na,x,x,1\n", "utf-8")
+    for column, more in (("response", ""), ("a1", ""), ("answer", "response")):
+        text = f"id,{column},references,ok,{more}\na,x,x,1,y\n"
+        (tmp_path / "d.csv").write_text(text, "utf-8")
         override = set_override("--rag-set", f"dataset.key_map.answer={column}")
         assert make_plan(path, [override], run_paths=RunPaths(tmp_path)).info.human
 
