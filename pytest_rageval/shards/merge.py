@@ -293,7 +293,7 @@ def _is_of_older(shard: Shard, older: Shard, newer: Shard, *, is_fewer: bool) ->
     pause = after - max(began, ended)
     is_nearer = abs(began - before) < after - began
     # In a queue, shards of one run follow each other; long is a pause by what lies before it.
-    return is_fewer or is_nearer or pause > (began - before) / 4
+    return began < after and (is_fewer or is_nearer or pause > (began - before) / 4)
 
 
 def _is_repeated(shard: Shard, older: Shard) -> bool:

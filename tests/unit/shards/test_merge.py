@@ -134,6 +134,7 @@ def test_one_of_an_earlier_run_takes_no_missing_shards_place(
         ("1 2", "1- 1.2", True),  # as many copies, all of the first run
         ("1 25.5", "1- 25", False),  # red yesterday; it begins a little before the others
         ("1 2 3", "1.5 2.5 2.9", False),
+        ("1 2 3", "1 3.5", False),  # one of its jobs did not start, and today's did
         ("22 46", "22- 38", True),  # a night's red one, by day again
         ("1 2", "1.9:2.1", True),  # the first run's may have waited for its runner
         ("1 2", "1:2.1", True),  # the first run's still runs
