@@ -8,9 +8,11 @@ from datetime import datetime, tzinfo
 import pytest
 
 
-def set_steady_clock(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
+def set_steady_clock(
+    monkeypatch: pytest.MonkeyPatch, *modules: str, start: int = 1_700_000_000
+) -> None:
     """Let the runs that modules of the package begin and end follow each other."""
-    seconds = itertools.count(1_700_000_000)
+    seconds = itertools.count(start)
 
     class Clock(datetime):
         @classmethod

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from steady_clock import set_steady_clock
 from web_client import WebClient, served
 
 from pytest_rageval import evaluate
@@ -351,13 +352,16 @@ def test_two_runs_are_compared(app: WebClient, folder: Path) -> None:
     }
 
 
-def test_samples_that_fell_have_their_cause(app: WebClient, folder: Path) -> None:
+def test_samples_that_fell_have_their_cause(
+    app: WebClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """[A24, E21]"""
+    # Other tests run all scenarios, perhaps before this one.
+    set_steady_clock(monkeypatch, "evaluation", start=2_000_000_000)
     scenario, path = app.scenario("low"), folder / "low.rageval.yaml"
     for text in (LOW.replace("answer: a ball", "answer: the cube"), LOW):
         write(folder, path.name, text)
         evaluate(path, write_to=folder / ".rageval")
-    # Other tests run all scenarios, perhaps before this one.
     points = app.get(f"/api/history?scenario={scenario}")["points"]
     b, a = (point["run"] for point in points[:2])
     [worse] = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")["worse"]

@@ -17,6 +17,7 @@ ANSWERS = [
 """150 answers in each language, with the kind that their writer, who knew no phrase, gave them."""
 
 KINDS = tomllib.loads(Path(__file__).with_name("answer_kinds.toml").read_text("utf-8"))
+SERVICES = tomllib.loads(Path(__file__).with_name("service_sentences.toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -68,3 +69,11 @@ def test_a_number_or_a_name_is_in_any_language(answer: str) -> None:
 
 def test_a_sentence_is_in_its_own_language_alone() -> None:
     assert not fits("The tower was opened in 1889 and stands in Paris.", ("zh",))
+
+
+@pytest.mark.parametrize("kind", ["refused", "answered"])
+def test_sentences_of_services_are_told_as_they_were(kind: str) -> None:
+    """A phrase that mends one must break no other; what one mends goes from missed to told."""
+    for name, is_right in (("told", True), ("missed", False)):
+        for text in SERVICES[kind][name]:
+            assert ((kind_of(text) == "refused") == (kind == "refused")) is is_right, text
