@@ -87,12 +87,9 @@ class LabelledAnswers(NamedTuple):
         What people said of one system's answers would be said of another's. ``columns`` are those
         of the rows.
         """
-        ours = _found(self.columns, columns)
-        same = (_found(one.columns, columns) for one in known if one[:2] == self[:2])
-        first = next((found for found in same if found[0]), ours)
-        return any(
-            None not in pair and len(set(pair)) > 1 for pair in zip(first, ours, strict=True)
-        )
+        same = [_found(one.columns, columns) for one in (*known, self) if one[:2] == self[:2]]
+        firsts = (next(filter(None, of_field), None) for of_field in zip(*same, strict=True))
+        return any(ours and ours != first for ours, first in zip(same[-1], firsts, strict=True))
 
 
 _SEEN: Final = ("answer", "contexts")

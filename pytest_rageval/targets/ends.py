@@ -115,7 +115,7 @@ class Ending:
 
     def add(self, event: Event, *, has_text: bool) -> None:
         """Take one event; ``has_text``: a part of the answer, not blank, is in it."""
-        begun, told = _begun(event), event.without(_is_beside)
+        begun, told = _begun(event), self._heard(event, has_text)
         if begun:
             self._stem = words_of(begun) - _STARTS
         says, said = (False, begun) if begun else _said(told, has_text, self._stem, self._steps)
@@ -124,9 +124,7 @@ class Ending:
         elif says is None and self._takes_back(event):
             says, said = True, ""
         acts = [name for name in event.all_types if name.endswith("requires_action")]
-        is_others = event.node and self._of.get("langgraph_node", event.node) != event.node
-        reasons = [] if is_others else _reasons(told.data, self._steps)
-        self._call = [self._call, *_calls_in(reasons), *acts][-1]
+        self._call = [self._call, *_calls_in(_reasons(told.data, self._steps)), *acts][-1]
         # Behind an end, usage and notes say "no reason yet" once more; only a text goes on.
         if says is None:
             is_after = has_text and (self._is_whole or self._said.startswith(_PASSING))
@@ -134,6 +132,15 @@ class Ending:
                 self._is_whole, self._said = None, ""
         elif says or has_text or begun or not self._is_whole:
             self._is_whole, self._said = says, said
+
+    def _heard(self, event: Event, has_text: bool) -> Event:
+        """Return what is told of the answer: another node of LangGraph's says nothing of it."""
+        told = event.without(_is_beside)
+        if not event.node or self._of.get("langgraph_node") == event.node:
+            return told
+        if has_text:
+            self._is_whole, self._said = None, ""
+        return told if has_text or not self._of else Event(None)
 
     def _takes_back(self, event: Event) -> bool:
         """Return whether the parts' flag turns true in the step they are of, or with sources."""

@@ -171,7 +171,8 @@ class Event:
     @property
     def node(self) -> str:
         """The node of LangGraph's [message, metadata], "" without one."""
-        about = self.data[-1] if isinstance(self.data, list) and self.data else None
+        held = self.data.get("data") if isinstance(self.data, Mapping) else self.data
+        about = held[-1] if isinstance(held, list) and held else None
         return str(about.get(_NODE) or "") if isinstance(about, Mapping) else ""
 
     @property

@@ -956,8 +956,12 @@ def langgraph(text: str, reason: str = "", node: str = "agent") -> tuple[str, An
 
 def test_a_call_of_another_node_of_a_graph_ends_no_answer() -> None:
     """It suggests questions, or keeps what was said."""
-    events = (langgraph("five"), langgraph("", "stop"), langgraph("", "tool_calls", "suggest"))
-    assert read(SSE, sse(*events), answer="[0].content").text == "five"
+    router, suggests = (langgraph("", "tool_calls", node) for node in ("router", "suggest"))
+    for answer in ((langgraph("five"), langgraph("", "stop")), (langgraph("five"),)):
+        events = (router, *answer, suggests)
+        assert read(SSE, sse(*events), answer="[0].content").text == "five"
+        wrapped = sse(*({"event": "messages", "data": data} for _, data in events))
+        assert read(SSE, wrapped, answer="data[0].content").text == "five"
 
 
 FIRST = {"role": "assistant", "content": "", "finish_reason": "tool_calls"}

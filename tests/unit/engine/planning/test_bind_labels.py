@@ -419,6 +419,24 @@ def test_labels_of_one_column_are_not_of_a_variants_answers(
     assert make([override, set_override("--rag-set", "human.column=ok2")], variant="one").info.human
 
 
+@pytest.mark.parametrize("answer", ["answer,", ""])
+def test_labels_of_one_search_are_not_of_anothers(tmp_path: Path, answer: str) -> None:
+    path = tmp_path / "s.yaml"
+    by = "{{dataset: {{key_map: {{contexts: {}}}}}}}"
+    path.write_text(
+        "name: s\nmetrics: [recall]\nmetric_options: {'on': contexts}\ndataset: d.csv\n"
+        "human: {column: ok, of: recall}\n"
+        f"variants:\n  one: {by.format('bm25')}\n  two: {by.format('dense')}\n",
+        "utf-8",
+    )
+    text = f"id,{answer}bm25,dense,reference_contexts,ok\na,{answer and 'x,'}x,y,x,1\n"
+    (tmp_path / "d.csv").write_text(text, "utf-8")
+    make = partial(make_plan, path, run_paths=RunPaths(tmp_path))
+    assert make(variant="one").info.human
+    with pytest.raises(ScenarioError, match="'ok' is of other answers in these rows than"):
+        make(variant="two")
+
+
 def test_a_column_of_answers_may_be_named_that_is_read_anyway(tmp_path: Path) -> None:
     """Also the only one, which no name tells."""
     path = tmp_path / "s.yaml"
