@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import field
 from pydantic import TypeAdapter, ValidationError
@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import Value, json_plain
-from pytest_rageval.scenario.conflicts import LabelledAnswers, conflicts, known_labels
+from pytest_rageval.scenario.conflicts import conflicts
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, ultrarag
 from pytest_rageval.scenario.model_specs import filled_roles
@@ -42,6 +42,9 @@ from pytest_rageval.scenario.yaml.tree import (
     refuse_depth,
 )
 from pytest_rageval.text.codec import MAX_FILE_BYTES, cut_json, read_json
+
+if TYPE_CHECKING:
+    from pytest_rageval.scenario.labelled import LabelledAnswers
 
 Positions = Mapping[str, Sequence[int]]
 
@@ -162,10 +165,14 @@ def inspect_tree(
     """
     overrides = list(overrides)
     pinned = tuple(pinned_runs(tree.data.get("compare")))
-    labels = tuple(known_labels(tree.data))
     first = [override for override in overrides if override.path[0] in SECTIONS]
     applied = [override.apply(tree) for override in first]
     names = check_variants(tree)
+    labels: tuple[LabelledAnswers, ...] = ()
+    if "human" in tree.data or names:
+        from pytest_rageval.scenario.labelled import known_labels
+
+        labels = tuple(known_labels(tree, names))
     laid = variant_overrides(tree, variant) if variant in names else []
     tree.data.pop(VARIANTS, None)
     rest = [*laid, *(override for override in overrides if override not in first)]

@@ -12,6 +12,7 @@ from pytest_rageval.targets.base import TargetError, error_in, is_no_error
 from pytest_rageval.targets.events import (
     ALONE,
     ENDS,
+    NODE,
     WORD,
     Event,
     around,
@@ -136,7 +137,7 @@ class Ending:
     def _heard(self, event: Event, has_text: bool) -> Event:
         """Return what is told of the answer: another node of LangGraph's says nothing of it."""
         told = event.without(_is_beside)
-        if not event.node or self._of.get("langgraph_node") == event.node:
+        if not event.node or self._of.get(NODE) == event.node:
             return told
         if has_text:
             self._is_whole, self._said = None, ""

@@ -101,8 +101,8 @@ _TYPE_KEYS = (
 _NESTED = 3
 """So many objects deep protocols wrap what they say."""
 
-
-_NODE: Final = "langgraph_node"
+NODE: Final = "langgraph_node"
+"""What LangGraph calls the node that a message is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +166,14 @@ class Event:
         """The steps that its keys name, and those of what it wraps; LangGraph's node."""
         held = places_in(self.data)
         named = {key: place[key] for place in held for key in STEPS if key in place}
-        return named | ({_NODE: node} if (node := self.node) else {})
+        return named | ({NODE: node} if (node := self.node) else {})
 
     @property
     def node(self) -> str:
         """The node of LangGraph's [message, metadata], "" without one."""
         held = self.data.get("data") if isinstance(self.data, Mapping) else self.data
         about = held[-1] if isinstance(held, list) and held else None
-        return str(about.get(_NODE) or "") if isinstance(about, Mapping) else ""
+        return str(about.get(NODE) or "") if isinstance(about, Mapping) else ""
 
     @property
     def is_of_sources(self) -> bool:

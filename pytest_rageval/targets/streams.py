@@ -19,6 +19,7 @@ from pytest_rageval.targets.ends import failure_in, is_raw_error, refuse
 from pytest_rageval.targets.events import (
     ALONE,
     GENERIC,
+    NODE,
     Event,
     is_answer,
     is_aside,
@@ -57,7 +58,7 @@ _WHOLES = ("text", "answer", "output.text", "data.text", "payload.content", "res
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
-_NODES = ("langgraph_node", "nodeName")
+_NODES = (NODE, "nodeName")
 
 Kind = tuple[str, ...]
 

@@ -34,8 +34,8 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.results.draws import DRAWS, DrawRecord, known_records, read_records
 from pytest_rageval.scenario.answer_specs import HumanSpec
-from pytest_rageval.scenario.conflicts import labelled_answers
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.labelled import labelled_answers
 from pytest_rageval.stats.labels.cells import LEVEL_WORDS, is_of_cells
 from pytest_rageval.stats.labels.strata import is_on_record
 from pytest_rageval.stats.wording import counted
