@@ -53,9 +53,9 @@ _OF_INVALID_ROWS = frozenset({"question", "doc_name", "tags", "skip", "xfail"})
 class KeyMap:
     """Reads rows as samples; ``columns`` collects the columns of all rows.
 
-    ``fallbacks`` names a second column for some fields. A row without any value for such a field,
-    even an empty one, takes it from that column, which then belongs to no other field. ``likely``
-    are further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
+    ``fallbacks`` names a second column for some fields, from which a row without a value takes it;
+    an empty value is one. That column then belongs to no other field of the row. ``likely`` are
+    further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
     ``split`` are the marks that divide texts, by field; ``of_answers`` are the fields that are read
     only where a scenario asks for that.
     """
@@ -110,31 +110,28 @@ class KeyMap:
         if isinstance(row, BrokenRow):
             return InvalidRow(sample_id, index, row.number, row.line, row.reason, row.raw)
         layout = self._layout(tuple(row.fields))
-        try:
-            values = self._values(layout, row.fields)
-            self._fall_back(values, row.fields)
-        except BadValueError as error:
-            return _invalid(sample_id, index, row, {}, _metadata(layout, row.fields), str(error))
+        values, flaw = self._values(layout, row.fields)
+        self._fall_back(values, row.fields)
         if self._blank_is_empty and row.tabular and layout.has_answer_column:
             values.setdefault("answer", "")
         metadata = _metadata(layout, row.fields)
-        if layout.parts:
+        if layout.parts and not flaw:
             self._kept.update(layout.parts.keys() & metadata.keys())
         try:
             if "id" in values:
                 sample_id = plain_text("id", values.pop("id")).strip() or sample_id
             if layout.has_inspect_turns and isinstance(values.get("question"), str):
                 values["question"] = _without_role(values["question"])
+            if flaw:
+                raise BadValueError(flaw)
             layout.read_cells(values, self._split, tabular=row.tabular)
-            values = self._with_answer_fields(values, layout, row)
+            values = self._with_answers(values, layout, row)
             keeps_places = "citations" in self._of_answers
             return _sample(sample_id, index, row, values, metadata, keeps_places=keeps_places)
         except BadValueError as error:
             return _invalid(sample_id, index, row, values, metadata, str(error))
 
-    def _with_answer_fields(
-        self, values: dict[str, Any], layout: _Layout, row: Row
-    ) -> dict[str, Any]:
+    def _with_answers(self, values: dict[str, Any], layout: _Layout, row: Row) -> dict[str, Any]:
         if not (names := self._of_answers):
             return values
         # Not at the top: most scenarios do not say how answers cite, refuse or follow.
@@ -143,14 +140,14 @@ class KeyMap:
         columns = layout.columns_of(names, row.fields)
         return read_answer_fields(values, names, columns, self.turns_in_doubt)
 
-    def _values(self, layout: _Layout, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of the fields that are neither absent, null nor NaN.
+    def _values(self, layout: _Layout, fields: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        """Return the values of the fields that are neither absent, null nor NaN; and a flaw or "".
 
         Of several columns the first that is filled counts; ``clashes`` counts rows where another
         one has a different value. A path that finds a value is removed from ``lost``; for others,
-        ``lost`` says what was found instead. Raises BadValueError if items of a list lack a path.
+        ``lost`` says what was found instead. It is a flaw if items of a list lack a path.
         """
-        values = {}
+        values, flaw = dict[str, Any](), ""
         for name, column in layout.plain:
             if not is_missing(value := fields[column]):
                 values[name] = value
@@ -158,7 +155,11 @@ class KeyMap:
             for _, column in layout.plain:
                 self.lost.pop(column, None)
         for name, columns in layout.sources:
-            read = [(column, self._value(layout, fields, name, column)) for column in columns]
+            try:
+                read = [(column, self._value(layout, fields, name, column)) for column in columns]
+            except BadValueError as error:
+                flaw = flaw or str(error)
+                continue
             known = [(column, value) for column, value in read if not is_missing(value)]
             filled = [(column, value) for column, value in known if _is_filled(value)]
             if known:
@@ -168,7 +169,7 @@ class KeyMap:
                 for column, value in filled[1:]
                 if str(value) != str(values[name])
             )
-        return values
+        return values, flaw
 
     def _value(self, layout: _Layout, fields: Mapping[str, Any], name: str, column: str) -> Any:
         if column in fields:
@@ -177,8 +178,7 @@ class KeyMap:
         path = layout.paths.get(column)
         if path is None:
             return None
-        root = path.root or ""
-        cell = fields.get(root)
+        cell = fields.get(root := path.root or "")
         if isinstance(cell, str) and (spelled := value_in_text(cell, root)) is not None:
             fields = {**fields, root: spelled}  # JSON in a cell, or in a text of JSON
         try:
@@ -287,8 +287,8 @@ class _Layout:
     ) -> None:
         """Replace cells that spell a list by that list, in fields that hold lists.
 
-        In rows that are no table, only texts of checks are read so, and contexts that deepeval
-        joins in its JSON Lines. Raises BadValueError for a cell that is only part of a list.
+        In rows that are no table, only ``_LISTS_OF_TEXTS`` are read so. In any row, a mark of
+        ``split`` divides texts, and ``|`` contexts that deepeval joins. Raises as ``read_cell``.
         """
         for name in self._lists:
             value = values.get(name)
@@ -325,16 +325,16 @@ def read_cell(name: str, text: str, mark: str = "", *, tabular: bool) -> Any:
 
 
 def _without_role(text: str) -> str:
-    """Return the text of a single turn of the user, ``user:`` and a line break before it."""
+    """Return a text without the line ``user:`` that begins it; one with further turns as it is."""
     is_single = text.startswith("user:\n") and not _OTHER_TURN.search(text)
     return text.removeprefix("user:\n").strip("\n") if is_single else text
 
 
 def _is_filled(value: Any) -> bool:
-    """Return whether a value is more than blanks, an empty list or an empty object."""
+    """Return whether a value is more than null, NaN, blanks, an empty list or an empty object."""
     if isinstance(value, str):
         return bool(value.strip())
-    return not (isinstance(value, list | tuple | Mapping) and not value)
+    return not (is_missing(value) or (isinstance(value, list | tuple | Mapping) and not value))
 
 
 def _sample(

@@ -186,6 +186,11 @@ class BoundedGate(Gate):
         """The metric that it is about."""
         return (self.target,)
 
+    @property
+    def score_bound(self) -> Bound | None:
+        """The bound, if a single score can be held against it: None where it is of another kind."""
+        return self.bound
+
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
         """Return the samples that are themselves beyond the bound."""
         return beyond(result, self.target, self.bound, verdict.observed)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pytest_rageval.stats.selective import Figure, Ranked
 
 _FIELD: Final = "dataset: {key_map: {confidence: <column>}}"
+_LOOKED_AT: Final = 0.5
+"""The share whose worst samples are shown for the area, which is over all shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,16 @@ class ConfidenceGate(BoundedGate):
     """Bounds a figure of the samples in order of their confidence.
 
     It is the mean of the most confident share ``coverage``; without one, the area under the curve
-    of risk over coverage.
+    of risk over coverage, whose worst samples are those of the more confident half.
     """
 
     column: MetricColumn
     coverage: float | None = None
+
+    @property
+    def score_bound(self) -> Bound | None:
+        """None for the area: it is one of risk, and a perfect score would be above it."""
+        return None if self.coverage is None else self.bound
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored, or more samples lack a confidence than may."""
@@ -128,18 +135,20 @@ class ConfidenceGate(BoundedGate):
         return f"the most confident {len(places)} of {len(ranked.scores)}, from {least:g} up"
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
-        """Return the worst answers among those that the system is surest of."""
+        """Return the worst answers among those that the system is surest of, none that is best."""
         from pytest_rageval.stats.selective import covered
 
         samples = [sample for sample in self._scored(result) if sample.confidence is not None]
         if not samples:
             return []
-        places = covered(self._ranked(samples), self.coverage or 0.5)
+        places = covered(self._ranked(samples), self.coverage or _LOOKED_AT)
         rows = [(score_of(samples[at], self.target) or 0.0, samples[at]) for at in places]
         rows.sort(key=lambda row: row[0] if self.column.higher_is_better else -row[0])
         heading = f"the worst {self.target} of the {len(rows)} most confident:"
-        shown = tuple((f"{score:.4f}", sample) for score, sample in rows[:LISTED])
-        return [WorstSamples(heading, shown)]
+        best = self.column.range[1 if self.column.higher_is_better else 0]
+        low = [row for row in rows if row[0] != best]
+        shown = tuple((f"{score:.4f}", sample) for score, sample in low[:LISTED])
+        return [WorstSamples(heading, shown)] if shown else []
 
 
 def _may_lack(info: ScenarioInfo, target: str) -> Bound:

@@ -376,7 +376,7 @@ def _low(result: ScenarioResult, sample: SampleResult, blamed: Blamed) -> dict[s
 def _bounds(gate: Gate, verdict: GateResult) -> Blamed:
     """Return the metrics that a gate is about, each with the end that failed, if it has one."""
     leaf, observed = gate.leaf, verdict.observed
-    bound = leaf.bound if isinstance(leaf, BoundedGate) else None
+    bound = leaf.score_bound if isinstance(leaf, BoundedGate) else None
     side = bound if bound is None or observed is None else bound.side(observed)
     return tuple((name, side) for name in gate.targets)
 

@@ -341,6 +341,19 @@ def test_an_invalid_row_keeps_its_document_marks_tags_and_metadata(row: Row) -> 
     assert found.metadata == {"lang": "de"}
 
 
+def test_a_row_with_a_flawed_list_keeps_what_else_it_says(row: Row) -> None:
+    """Whatever is read behind the list, as the second name of the question is."""
+    fields = {"id": "q7", "q": {"text": "Is it?"}, "skip": "not now", "tags": "slow"}
+    hits = [{"text": "a"}, {"no": 1}]
+    paths = {"contexts": "hits[*].text", "question": "q.text"}
+    for key_map in (paths, dict(reversed(paths.items()))):
+        found = row({**fields, "hits": hits}, key_map=key_map)
+        assert isinstance(found, InvalidRow)
+        assert found.reason.startswith("contexts: nothing at 'hits[*].text'")
+        assert (found.id, found.question, found.skip) == ("q7", "Is it?", "not now")
+        assert found.tags == ("slow",)
+
+
 def test_an_invalid_row_keeps_its_question(row: Row) -> None:
     """[U1] A report can say which question it was."""
     found = row({"question": "How long?", "answer": ["a"]})

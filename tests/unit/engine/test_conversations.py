@@ -125,6 +125,9 @@ def test_turns_are_counted_in_their_conversation(plan: MakePlan) -> None:
         ({"answerable": "no"}, False),
         ({"is_impossible": True}, False),
         ({"should_abstain": "0"}, True),
+        ({"answerable": None, "is_impossible": True}, False),
+        ({"is_answerable": " ", "unanswerable": "yes"}, False),
+        ({"answerable": True, "is_impossible": None}, True),
         ({"answerability": "PARTIAL"}, True),
         ({"Answerability": ["UNANSWERABLE"]}, False),
         ({"answerability": "CONVERSATIONAL"}, None),
@@ -161,6 +164,12 @@ def confident(plan: MakePlan, row: Mapping[str, Any], name: str) -> Any:
     )
     lines = json.dumps({**ROW, **row}) + "\n" + json.dumps({**ROW, name: 0.5})
     return plan(scenario, {"d.jsonl": lines}).cases[0]
+
+
+@pytest.mark.parametrize("blank", [None, "", " "])
+def test_the_name_that_is_filled_says_which_end_is_sure(plan: MakePlan, blank: object) -> None:
+    row = {**ROW, "confidence": blank, "na_prob": 0.25}
+    assert only(plan(rows(row, extra="gates: {em: {aurc: 1}}"))).confidence == 0.75
 
 
 def test_confidence_lies_between_0_and_1(plan: MakePlan) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_rageval.gates.base import GateOptionError, make_gates
 from pytest_rageval.model import GateResult, MetricColumn, SampleResult, ScenarioResult
+from pytest_rageval.reports.run_view import RunView
+from pytest_rageval.reports.what_is_wrong import WhatIsWrong
 from pytest_rageval.stats.selective import Ranked, aurc, bootstrap_interval, selective_mean
 
 Result = Callable[..., ScenarioResult]
@@ -153,15 +156,33 @@ def test_the_weighted_score_has_both(result: Result) -> None:
 
 
 def test_the_surest_of_the_worst_answers_are_shown(result: Result) -> None:
-    """Those that the mean is over, lowest first."""
+    """Those that the mean is over, lowest first, but for the perfect one."""
     made = result(samples_of(THREE), MetricColumn("f1"))
     (gate,) = make_gates({"f1": {"selective": {"coverage": 0.5, "min": 0.8}}}, made.info)
     (worst,) = gate.worst_samples(made, gate.check(made))
     assert worst.heading == "the worst f1 of the 2 most confident:"
-    assert [(text, sample.sample_id) for text, sample in worst.rows] == [
-        ("0.5000", "s1"),
-        ("1.0000", "s0"),
-    ]
+    assert [(text, sample.sample_id) for text, sample in worst.rows] == [("0.5000", "s1")]
+
+
+@pytest.mark.parametrize(
+    ("gate", "missed"),
+    [
+        ({"aurc": 0.1}, {"s1": ["f1 0.5000"]}),
+        (
+            {"selective": {"coverage": 1.0, "min": 0.6}},
+            {"s1": ["f1 0.5000 < 0.6000"], "s2": ["f1 0.0000 < 0.6000"]},
+        ),
+    ],
+)
+def test_a_risk_bounds_no_score(result: Result, gate: dict[str, Any], missed: Any) -> None:
+    """The area is (0 + 1/4 + 1/2) / 3: the perfect answer is above no bound of it.
+
+    Half of the samples are two of three.
+    """
+    made = result(samples_of(THREE), MetricColumn("f1"), gates={"f1": gate})
+    made = replace(made, gates=(check(result, gate, samples_of(THREE)),))
+    found = WhatIsWrong(RunView(made)).answers
+    assert {one.sample.sample_id: one.missed for one in found} == missed
 
 
 @pytest.mark.parametrize(
