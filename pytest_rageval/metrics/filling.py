@@ -114,9 +114,9 @@ class Graded:
         return {name: one.value for name, one in self.holes.items() if one.value is not None}
 
     def details(self, sample: Sample) -> dict[str, Any]:
-        """Return what results keep: pairs of the grades of people and judge are ``checked``."""
+        """Return what results keep: name, people's grade and the judge's are each ``checked``."""
         judged = sample.reference_ids or {}
-        pairs = [[name, judged[name], one.value] for name, one in self.checked.items()]
+        rows = [[name, judged[name], one.value] for name, one in self.checked.items()]
         return {
             "grades": {
                 name: [one.value, one.reason]
@@ -125,7 +125,7 @@ class Graded:
             },
             "unread": [name for name, one in self.holes.items() if one.value is None],
             "no_text": list(self.no_text),
-            "checked": pairs,
+            "checked": rows,
         }
 
 
@@ -151,11 +151,11 @@ class FilledMetric:
         if not sample.reference_ids:
             return self._measure.score(sample, ScoringContext())
         grades = graded.grades
-        filled = replace(sample, reference_ids={**sample.reference_ids, **grades})
-        score = self._measure.score(filled, ScoringContext())
+        graded_sample = replace(sample, reference_ids={**sample.reference_ids, **grades})
+        score = self._measure.score(graded_sample, ScoringContext())
         first = (sample.retrieved_ids or ())[: self._cutoff]
         by_judge = sum(name in grades for name in first)
-        counts = {"judgements": len(first) - len(hole_ranks(filled, self._cutoff))}
+        counts = {"judgements": len(first) - len(hole_ranks(graded_sample, self._cutoff))}
         return replace(score, details={**(score.details or {}), **counts, "by_judge": by_judge})
 
     @property
@@ -191,7 +191,10 @@ async def grade_documents(sample: Sample, filling: Filling, models: Models) -> G
 async def _grade_each(
     sample: Sample, texts: Mapping[str, str], filling: Filling, models: Models
 ) -> dict[str, Grade]:
-    """Return the grade of each text by its name; raises what failed first, once all are asked."""
+    """Return the grade of each text by its name; raises the first failure, in their order.
+
+    All are asked before that.
+    """
     purpose = replace(current_purpose(), metric=FILLED, version=VERSION)
     with asking(purpose) as tally:
         replies = await asyncio.gather(

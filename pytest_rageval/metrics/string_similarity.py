@@ -184,7 +184,7 @@ class OverlapMetric:
         self._measure = measure
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the score in 0..1; 0.0 where nothing was retrieved."""
+        """Return the score in 0..1: 0.0 if nothing was retrieved, None if nothing is expected."""
         retrieved, expected = sample.contexts or (), sample.reference_contexts or ()
         if not expected:
             return Score(self._name, None, reason="the row expects no context")
@@ -225,7 +225,9 @@ _QUOTED = re.compile(f"[{_MARKS}](.*?)[{_MARKS}]")
 class QuotationOptions(NoOptions):
     """What counts as a quotation, and when the contexts contain it."""
 
-    casefold: bool = Field(True, description="whether case and white space count as equal")
+    casefold: bool = Field(
+        True, description="whether differences in case and white space are ignored"
+    )
     min_span_words: int = Field(3, ge=1, strict=True, description="shorter quotations do not count")
 
 

@@ -19,9 +19,10 @@ weight of a sample, 0 or not        ``samples[]``               said
 ==================================  ==========================  ==================================
 
 *refused*: the run is not compared with one that differs, unless ``anyway``; *said*: it is compared,
-and a line names the difference. What an earlier version did not record is said, too, and never
-refused. Weights other than 0 make no difference: both runs are weighed as the newer one.
-``SETTINGS`` are the rows that no other part of a run holds.
+and a line names the difference. What an earlier version did not record is said, too, and not
+refused; a setting that may be absent is null where it is not on record. Weights other than 0 make
+no difference: both runs are weighed as the newer one. ``SETTINGS`` are the rows that no other part
+of a run holds, the code of metrics left out.
 """
 
 from __future__ import annotations
@@ -65,7 +66,11 @@ SETTINGS: Final = (
 def setting_differences(
     was: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[Setting, str]]:
-    """Yield each setting that two runs have on record with different values, with a message."""
+    """Yield each setting that two runs have with different values, with a message.
+
+    One that a run does not have on record counts as null where it may be absent, else it is no
+    difference.
+    """
     for setting in SETTINGS:
         name = setting.name
         is_known = setting.may_be_absent or (name in was and name in now)

@@ -83,8 +83,11 @@ def is_cut_off(text: str) -> bool:
     (True, False)
     """
     plain = strip_thinking(text)
-    ends = [found.end for found in objects_in(plain)]
-    return re.search(BEGUN, plain[max(ends, default=0) :]) is not None
+    rest, at = "", 0  # what no whole object holds: one within it may be whole
+    for found in objects_in(plain):
+        rest, at = rest + plain[at : found.start], found.end
+    is_open = rest.count("{") > rest.count("}") and re.search(BEGUN, rest)
+    return bool(is_open or re.search(BEGUN, plain[at:]))
 
 
 def read_reason(text: str) -> str:

@@ -37,8 +37,8 @@ _PREFIX: Final = re.compile(
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
 
 _NEVER_LAST_WORDS: Final = (
-    "dr mr mrs ms prof e.g eg i.e ie vs cf approx ca st gen sen rep hon rev gov capt lt col sgt "
-    "viz resp dept messrs mme mlle pres supt adm maj hrsg bzw incl excl"
+    "dr mr mrs ms prof e.g eg i.e ie vs cf approx gen sen hon rev gov capt lt sgt viz resp messrs "
+    "mme mlle pres supt adm maj hrsg bzw incl excl"
 )
 _NEVER_LAST: Final = frozenset(_NEVER_LAST_WORDS.split())
 _BEFORE_A_NUMBER_WORDS: Final = (
@@ -48,11 +48,21 @@ _BEFORE_A_NUMBER_WORDS: Final = (
 _BEFORE_A_NUMBER: Final = frozenset(_BEFORE_A_NUMBER_WORDS.split())
 # These end a sentence only if what follows cannot be a name: "Apple Inc. CEO", "in the U.S. It".
 _BEFORE_A_NAME_WORDS: Final = (
-    "al inc ltd co corp jr sr bros ph.d b.sc m.sc m.a b.a llc esq plc mt ft univ assn"
+    "al inc ltd co corp jr sr bros ph.d b.sc m.sc m.a b.a llc esq plc mt ft univ assn ca col dept "
+    "rep st"
 )
 _BEFORE_A_NAME: Final = frozenset(_BEFORE_A_NAME_WORDS.split())
 _BEFORE_A_SMALL_LETTER_WORDS: Final = "etc min max hr hrs sq avg temp dist ext tel"
 _BEFORE_A_SMALL_LETTER: Final = frozenset(_BEFORE_A_SMALL_LETTER_WORDS.split())
+_UNITS: Final = frozenset(("ms", "ft"))
+# What follows a time of day within a sentence: "at 5 p.m. Monday", "at 9 a.m. EST".
+_AFTER_A_TIME_WORDS: Final = (
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri "
+    "sat sun january february march april may june july august september october november "
+    "december eastern pacific central mountain est edt et pst pdt pt cst cdt ct mst mdt mt gmt bst "
+    "utc cet cest ist jst hkt sgt aest"
+)
+_AFTER_A_TIME: Final = frozenset(_AFTER_A_TIME_WORDS.split())
 _STARTERS_WORDS: Final = (
     "a about additionally after all also although an and are as at because before both but by can "
     "do does during each for from furthermore he her here his how however i if in instead is it "
@@ -158,18 +168,22 @@ def _is_abbreviation(text: str, full_stop: int, following: str) -> bool:
     if before is None:
         return False
     word = before.group().lower()
-    if word in _NEVER_LAST:
+    is_unit = _is_unit(text, before)
+    if word in _NEVER_LAST and not is_unit:
         return True
     if word in _BEFORE_A_NUMBER and following[:1].isdigit():
         return True
-    if word in _BEFORE_A_SMALL_LETTER:
+    if word in _BEFORE_A_SMALL_LETTER or is_unit:
         return following[:1].islower()
-    if word in _BEFORE_A_NAME or (_INITIALS.match(word) and not _is_unit(text, before)):
+    if word in ("a.m", "p.m"):
+        return following[:1].islower() or following.lower() in _AFTER_A_TIME
+    if word in _BEFORE_A_NAME or _INITIALS.match(word):
         return following.lower() not in _STARTERS or following[:1].islower()
     return False
 
 
 def _is_unit(text: str, word: re.Match[str]) -> bool:
-    """Return whether a letter is a unit, as in "330 m. Visitors", and no initial."""
+    """Return whether a word is a unit, as in "330 m. Visitors", and no initial or title."""
     before = text[max(0, word.start() - 3) : word.start()].rstrip()
-    return len(word.group()) == 1 and before[-1:].isdigit()
+    is_one = len(word.group()) == 1 or word.group() in _UNITS
+    return is_one and before[-1:].isdigit()

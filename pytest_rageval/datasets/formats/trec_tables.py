@@ -120,10 +120,10 @@ def _are_ranks(scores: dict[str, float], first: int) -> bool:
 def _layout(file: DataFile) -> _Layout | None:
     with file.open() as stream:
         lines = (stream.readline(file.max_row_bytes) for _ in range(_HEADER_LINES))
-        texts = (line.removeprefix(b"\xef\xbb\xbf").strip() for line in lines)
-        first = next((text for text in texts if text and not text.startswith(b"#")), b"")
+        texts = (line.removeprefix(b"\xef\xbb\xbf").rstrip() for line in lines)
+        first = next((text for text in texts if text and text.lstrip()[:1] != b"#"), b"")
     text = first.decode(errors="replace")
-    if text.startswith("{"):
+    if text.lstrip().startswith("{"):
         return _json_layout(text)
     for delimiter in ("\t", ",", None):
         cells = _split(text, delimiter)

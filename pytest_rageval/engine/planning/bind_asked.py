@@ -52,7 +52,7 @@ def bind_row_draw(binding: Binding, plan: Plan) -> Plan:
         return plan
     saved, baseline = older
     changed = None if plan.target else _changed(rows, saved)
-    unscored_before = frozenset(row.id for row in rows if _is_unscored(row.id, plan, baseline))
+    unscored_before = frozenset(row.id for row in rows if _lacks_a_score(row.id, plan, baseline))
     try:
         drawn = drawn_rows(
             [row.id for row in rows],
@@ -160,7 +160,7 @@ def _changed(rows: Sequence[Sample], saved: SavedRun) -> frozenset[str] | None:
     )
 
 
-def _is_unscored(row: str, plan: Plan, baseline: Baseline) -> bool:
+def _lacks_a_score(row: str, plan: Plan, baseline: Baseline) -> bool:
     """Return whether a metric failed on the row in the older run, or none scored it."""
     failed = any(row in baseline.failed.get(column.name, ()) for column in plan.info.metrics)
     known = any(
@@ -198,8 +198,9 @@ def drawn_rows(
     """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
 
     Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
-    average. Rows that were ``unscored_before`` are all drawn and are among the ``n``. Of the
-    others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS at least.
+    average. Rows that were ``unscored_before``, with their groups, are all drawn and are among the
+    ``n``. Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS
+    at least.
     All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
 
     >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
@@ -220,18 +221,22 @@ def drawn_rows(
     n_unscored = sum(len(units[key]) for key in drawn)
     count = round((n - n_unscored) * (len(units) - len(drawn)) / max(len(ids) - n_unscored, 1))
     least = sum(min(LEAST_IN_CLASS, len(keys)) for keys in by_changed.values())
-    if count < least or n < LEAST_ASKED:
+    if n < n_unscored or count < least or n < LEAST_ASKED:
         rows = math.ceil(least * (len(ids) - n_unscored) / max(len(units) - len(drawn), 1))
-        raise ValueError(_too_small(n, n_unscored, max(rows, LEAST_ASKED - n_unscored)))
+        others = max(rows, LEAST_ASKED - n_unscored)
+        raise ValueError(_too_small(n, n_unscored, others, in_groups=len(units) < len(ids)))
     sizes = {is_changed: len(by_changed[is_changed]) for is_changed in sorted(by_changed)}
     for is_changed, size in _allocated(sizes, count).items():
         drawn += sorted(by_changed[is_changed], key=lambda key: _place(seed, *key))[:size]
     return frozenset(name for key in drawn for name in units[key])
 
 
-def _too_small(n: int, n_unscored: int, least: int) -> str:
-    unscored = f"{n_unscored} without an older score, and " if n_unscored else ""
-    return f"a sample of {n} rows is too small: it takes {unscored}{least} others at least"
+def _too_small(n: int, n_unscored: int, others: int, *, in_groups: bool) -> str:
+    whole = ", with their groups" if in_groups else ""
+    unscored = f"{n_unscored} without an older score of each metric{whole}" if n_unscored else ""
+    drawn = f"{'about ' if in_groups else ''}{others} others{'' if in_groups else ' at least'}"
+    takes = ", and ".join(filter(None, (unscored, drawn if others > 0 else "")))
+    return f"a sample of {n} rows is too small: it takes {takes}"
 
 
 def _place(seed: int, kind: str, name: str) -> bytes:
@@ -291,7 +296,7 @@ def _why_no_bound(names: Sequence[str], gates: Mapping[str, Gate]) -> str:
 
 
 def _why_never(plan: Plan, need_all: Sequence[str], *, is_tested: bool) -> str:
-    """Return why nothing stops early though no gate is wrong for it; "" if it does."""
+    """Return why ``stop`` has no effect: what needs every sample, or asks none; "" if it has."""
     if need_all:
         return f"nothing stops early: gate {_listed(need_all)} needs every sample"
     if is_tested:

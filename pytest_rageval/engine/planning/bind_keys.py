@@ -222,10 +222,11 @@ def bind_groups(binding: Binding, info: ScenarioInfo, cases: Sequence[Case]) -> 
     name = info.group_by
     if name is None:
         return
-    known = ("doc_name", *info.metadata_columns)
+    has_documents = any(case.doc_name for case in cases if isinstance(case, Sample))
+    known = (*("doc_name",) * has_documents, *info.metadata_columns)
     lacking = ungrouped(name, cases)
     if name not in known or (cases and lacking == len(cases)):
-        hint = f"{did_you_mean(name, known)} Known: {', '.join(known)}"
+        hint = f"{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}"
         message = f"group_by: no row has a field {shorten(name)!r}.{hint}"
         binding.problem(message, "group_by")
     elif lacking:

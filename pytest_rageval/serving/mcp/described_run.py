@@ -153,7 +153,7 @@ class DescribedRun:
             return next(iter(parts.values())).whole(width)
         worst_first = sorted(parts.items(), key=lambda part: part[1].verdict == "passed")
         shown = worst_first[: _most(VARIANTS, width)]
-        each = WORST // max(1, len(parts))
+        each = max(1, WORST // max(1, len(parts)))
         return {
             "ranking": None if self._contest is None else _ranking(self._contest, width),
             "variants": {name: part.short(width, each) for name, part in shown} or None,

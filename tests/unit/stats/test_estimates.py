@@ -319,8 +319,13 @@ def test_groups_are_drawn_whole() -> None:
         (
             22,
             20,
-            "a sample of 22 rows is too small: it takes 20 without an older score, and 5 others "
-            "at least",
+            "a sample of 22 rows is too small: it takes 20 without an older score of each metric, "
+            "and 5 others at least",
+        ),
+        (
+            12,
+            30,
+            "a sample of 12 rows is too small: it takes 30 without an older score of each metric",
         ),
     ],
 )
@@ -333,6 +338,14 @@ def test_a_sample_that_is_too_small_says_what_it_takes(n: int, unscored: int, me
 def test_a_sample_that_is_too_small_for_groups_says_how_many_rows_it_takes() -> None:
     """Five of ten groups of three are 15 rows; 12 are four groups."""
     groups = {name: str(at // 3) for at, name in enumerate(NAMES)}
-    with pytest.raises(ValueError, match="12 rows is too small: it takes 15 others at least"):
+    with pytest.raises(ValueError, match="12 rows is too small: it takes about 15 others$"):
         drawn_rows(NAMES, 12, 7, groups=groups)
     assert len(drawn_rows(NAMES, 15, 7, groups=groups)) == 15
+
+
+def test_a_row_without_an_older_score_in_each_group_takes_all_rows() -> None:
+    """Ten groups of three are 30 rows, and 15 were to be asked."""
+    groups = {name: str(at // 3) for at, name in enumerate(NAMES)}
+    message = "it takes 30 without an older score of each metric, with their groups$"
+    with pytest.raises(ValueError, match=message):
+        drawn_rows(NAMES, 15, 7, groups=groups, unscored_before=NAMES[::3])

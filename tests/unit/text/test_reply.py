@@ -12,6 +12,7 @@ from within_a_minute import within_a_minute
 from pytest_rageval.text.reply import (
     UnreadableReplyError,
     find_objects,
+    is_cut_off,
     read_reason,
     read_score,
     strip_thinking,
@@ -104,6 +105,23 @@ def test_objects_are_found_wherever_they_stand(reply: str, found: object) -> Non
 @pytest.mark.parametrize("reply", ["", "no json", '{"a": ', "{4}", "[see above]", "<think>{}"])
 def test_what_is_no_object_is_none(reply: str) -> None:
     assert find_objects(reply) == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_cut"),
+    [
+        ('{"draft": {"claims": ["a"]}, "reason": "The second one is', True),
+        ('{"a": {"b": 1}', True),
+        ('{"a": {"b": 1}} and {"c', True),
+        ('As {"a": ...} asks: {"b": {"c": 1}}', False),
+        ('In LaTeX \\frac{1}{2}, so {"b": 1}', False),
+        ('{"a": {"b": 1}} as {I} say', False),
+    ],
+)
+def test_json_without_an_end_is_cut_off_though_an_object_in_it_is_whole(
+    reply: str, is_cut: bool
+) -> None:
+    assert is_cut_off(reply) is is_cut
 
 
 def test_json_says_where_it_stands() -> None:

@@ -150,7 +150,9 @@ def test_a_column_that_may_be_the_grade_is_not_left_over(file: Make, text: str, 
 def test_columns_of_trec_files_and_of_pandas_are_no_grades(file: Make) -> None:
     """A27: the iteration, the tag of a run, the number of a row."""
     assert read_table_qrels(file(",qid,Q0,docid,rel\n0,q1,0,d1,2\n")) == {"q1": {"d1": 2}}
-    assert read_table_qrels(file("qid\tdocid\trel\nq1\td1\t2\t\n")) == {"q1": {"d1": 2}}
+    assert read_table_qrels(file("\tqid\tdocid\trel\n0\tq1\td1\t2\n")) == {"q1": {"d1": 2}}
+    for text in ("qid\tdocid\trel\nq1\td1\t2\t\n", "qid\tdocid\trel\t\nq1\td1\t2\n"):
+        assert read_table_qrels(file(text)) == {"q1": {"d1": 2}}
     run = "qid\tq0\tdocid\trank\tscore\ttag\nq1\tQ0\td1\t1\t0.5\tbm25\n"
     assert read_table_run(file(run)) == {"q1": ("d1",)}
     with pytest.raises(ScenarioError, match="the score may be in 'score' or in 'rerank_score'"):

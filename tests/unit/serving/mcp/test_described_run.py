@@ -80,6 +80,14 @@ def test_questions_that_are_made_are_said_once(tmp_path: Path) -> None:
     assert re.fullmatch(apart, alone["apart"][0])
 
 
+def test_each_of_six_variants_shows_a_sample_that_failed(tmp_path: Path) -> None:
+    """[E20, E25] Eight of each did."""
+    names = [f"v{at}" for at in range(6)]
+    found = described(tmp_path, ran(tmp_path, names), *names)(1000)
+    shown = [(len(one["worst"]), one["more_failed"]) for one in found["variants"].values()]
+    assert shown == [(1, 7)] * 6
+
+
 @pytest.mark.full
 def test_many_variants_fit_into_an_answer(tmp_path: Path) -> None:
     """[E20, E25] Twenty, with long names and ids: what is left out is counted."""
