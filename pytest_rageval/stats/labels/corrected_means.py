@@ -53,7 +53,10 @@ _EQUAL: Final = 1e-9
 _Floats = NDArray[np.float64]
 
 _GRID: Final = 513
-_POINTS: Final = 128
+_WEIGHTS: Final = np.diff(np.sin(np.linspace(0.0, np.pi / 2.0, 65)) ** 2)
+"""Of the points that stand for a law: least at both ends, where the tails are cut."""
+
+_BINS: Final = 8192
 _REACH: Final = 5.0
 """In units of 1/√n around the mode, outside of which the density is below e^-25 of its highest."""
 
@@ -300,7 +303,9 @@ class Cell:
 
 @lru_cache(maxsize=4096)
 def share_interval(cells: tuple[Cell, ...], confidence: float) -> tuple[float, float]:
-    """Return the ends of the interval of Σ W p over all classes, within 0.001 of the exact ones.
+    """Return the ends of the interval of Σ W p over all classes.
+
+    At a confidence of 0.95 they are within 0.001 of the exact ones.
 
     Both fall if an answer is labelled lower: so does each p in distribution, and nothing else
     depends on what labels say.
@@ -310,7 +315,7 @@ def share_interval(cells: tuple[Cell, ...], confidence: float) -> tuple[float, f
     (0.394, 0.907)
     """
     tail = (1.0 - confidence) / 2.0
-    # The largest last: its probabilities are exact, the others are a few points.
+    # The largest last: its probabilities are exact, the others are points.
     first, *others = (_beta(cell) for cell in sorted(cells, key=lambda cell: cell.size))
     if not others:
         low, high = first.quantiles(np.array([tail, 1.0 - tail]))
@@ -333,8 +338,8 @@ class _Law:
         return np.interp(probabilities, self.below, self.shares)
 
     def points(self) -> _Floats:
-        """Return equally probable shares: the middle of each."""
-        return self.quantiles((np.arange(_POINTS) + 0.5) / _POINTS)
+        """Return a share for each of _WEIGHTS: the middle of so much probability."""
+        return self.quantiles(np.cumsum(_WEIGHTS) - _WEIGHTS / 2.0)
 
     def up_to(self, shares: _Floats) -> _Floats:
         return np.interp(shares, self.shares, self.below, left=0.0, right=1.0)
@@ -362,43 +367,31 @@ def _beta(cell: Cell) -> _Law:
 
 def _added(one: _Law, other: _Law) -> _Law:
     """Return the law of two classes together."""
-    ours, theirs = one.points()[:, None], other.points()
-    parts = _parts(one.size, other.size)
-    sums = np.concatenate([(part * ours + (1.0 - part) * theirs).ravel() for part, _ in parts])
-    weights = np.repeat([weight for _, weight in parts], _POINTS * _POINTS)
-    order = np.argsort(sums, kind="stable")
-    heights = weights[order] / weights.sum()
-    return _Law(one.size + other.size, sums[order], np.cumsum(heights) - heights / 2.0)
+    part = _part(one.size, other.size)[:, None, None]
+    sums = part * one.points()[:, None] + (1.0 - part) * other.points()
+    weights = _WEIGHTS[:, None, None] * _WEIGHTS[:, None] * _WEIGHTS
+    heights, shares = np.histogram(sums, _BINS, (0.0, 1.0), weights=weights)
+    below = np.concatenate([[0.0], np.cumsum(heights)])
+    return _Law(one.size + other.size, shares, below / below[-1])
 
 
 def _quantile(one: _Law, other: _Law, wanted: float) -> float:
     """Return a quantile of two classes together; of ``other`` all is known, of ``one`` points."""
-    points, parts = one.points(), _parts(one.size, other.size)
-    shifts = np.stack([part * points for part, _ in parts])
-    scales = np.array([[1.0 - part] for part, _ in parts])
-    weights = np.array([weight for _, weight in parts])
+    part = _part(one.size, other.size)[:, None]
+    shifts = part * one.points()
 
     low, high = 0.0, 1.0
-    for _ in range(40):
+    for _ in range(30):
         middle = (low + high) / 2.0
-        below = other.up_to((middle - shifts) / scales).mean(axis=1)
-        low, high = (middle, high) if weights @ below < wanted else (low, middle)
+        below = _WEIGHTS @ other.up_to((middle - shifts) / (1.0 - part)) @ _WEIGHTS
+        low, high = (middle, high) if below < wanted else (low, middle)
     return (low + high) / 2.0
 
 
-def _parts(size: int, other: int) -> list[tuple[float, float]]:
-    """Return two values of W ~ Beta(size, other), the part of the first, with their weights.
+def _part(size: int, other: int) -> _Floats:
+    """Return points of W ~ Beta(size, other), the part of the first.
 
-    They have W's mean, variance and skewness, and lie between 0 and 1 (Gauss, of two nodes).
+    Its mean, variance and skewness are not enough: where all answers of a verdict are right, or all
+    wrong, hardly anything but W varies.
     """
-    a, b = float(size), float(other)
-    total = a + b
-    deviation = math.sqrt(a * b / (total + 1.0)) / total
-    half = (b - a) * math.sqrt(total + 1.0) / ((total + 2.0) * math.sqrt(a * b))
-    root = math.sqrt(1.0 + half * half)
-    low, high = half - root, half + root
-    mean = a / total
-    return [
-        (mean + deviation * low, high / (high - low)),
-        (mean + deviation * high, -low / (high - low)),
-    ]
+    return _beta(Cell(size, size + other - 1, size - 0.5)).points()

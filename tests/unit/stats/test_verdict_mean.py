@@ -54,6 +54,13 @@ def ends(one: Corrected) -> tuple[float, float]:
         (((100, 34, 10), (200, 66, 60)), 0.62392, 0.77539),
         (((40, 5, 0), (60, 10, 8), (200, 20, 19)), 0.67487, 0.86699),
         (((3000, 1000, 200), (27000, 4000, 3700)), 0.84415, 0.86043),
+        # 8 million of them; the judge is always right, so that hardly anything but W varies
+        (((50, 25, 0), (50, 25, 25)), 0.39942, 0.60060),
+        (((20, 5, 0), (40, 10, 10)), 0.50746, 0.80372),
+        (((200, 40, 0), (400, 80, 80)), 0.62573, 0.70633),
+        (((15, 15, 0), (15, 15, 15)), 0.32601, 0.67407),
+        (((5000, 5000, 0), (5000, 5000, 5000)), 0.49018, 0.50981),
+        (((100, 50, 0), (100, 50, 50), (100, 50, 0), (100, 50, 50)), 0.45025, 0.54979),
     ],
 )
 def test_ends_are_those_of_many_draws(
@@ -61,6 +68,16 @@ def test_ends_are_those_of_many_draws(
 ) -> None:
     given_cells = tuple(Cell(*one) for one in cells)
     assert share_interval(given_cells, 0.95) == pytest.approx((low, high), abs=1e-3)
+
+
+@pytest.mark.parametrize("size", [20, 30, 50, 100, 300])
+def test_half_of_the_labels_know_no_more_than_all(size: int) -> None:
+    """Of a judge that is always right; where all is labelled, it divides nothing."""
+    n = size // 2
+    half = found([answers(False, [0] * n, size - n) + answers(True, [1] * n, size - n)])
+    whole = found([answers(False, [0] * size, 0) + answers(True, [1] * size, 0)])
+    assert ends(half)[0] < ends(whole)[0]
+    assert ends(half)[1] > ends(whole)[1]
 
 
 def test_the_mean_is_that_of_each_verdict_by_its_share() -> None:
