@@ -323,7 +323,7 @@ def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str 
     else:
         lost = (_BLANK,) if keeps_places else ()
         found = [passage for part in value for passage in _in_part(part) or lost]
-    stripped = [(text.strip(), doc) for text, doc in found]
+    stripped = [(text.strip(), doc if doc and doc.strip() else None) for text, doc in found]
     whole = [(text, doc) for text, doc in stripped if text]
     return stripped if keeps_places and whole else whole
 

@@ -104,8 +104,8 @@ def _unusable(plan: Plan, name: str) -> str:
     own = [column for column, field in plan.own_names.items() if field in known]
     field = plan.own_names.get(name, name)
     if field not in known and field != name:
-        listed = ", ".join(sorted((*known, *own)))
-        return f"{name!r} is read as {field!r}, by which no samples are chosen. Known: {listed}"
+        names = ", ".join(sorted((*known, *own)))
+        return f"{name!r} is read as {field!r}, by which no samples are chosen. Known: {names}"
     if field not in known:
         return unknown_name("field", name, (*known, *own))
     if field == "answer" and plan.target is not None and "answer" in plan.target.provides:
@@ -117,7 +117,7 @@ def _unusable(plan: Plan, name: str) -> str:
 
 
 def unmet(plans: Sequence[Plan], conditions: Sequence[Condition]) -> Iterator[str]:
-    """Yield a remark on each condition that no case meets, with what there is."""
+    """Yield a remark on each condition that no case meets, with what there is if that repeats."""
     asked = [(plan, conditions_for(plan, conditions)) for plan in plans]
     for at, one in enumerate(conditions):
         pairs = [(case, own[at]) for plan, own in asked for case in plan.cases]
@@ -126,7 +126,7 @@ def unmet(plans: Sequence[Plan], conditions: Sequence[Condition]) -> Iterator[st
         values_of = (value_of(case, own.field) for case, own in pairs)
         found = [value_text(value) for value in values_of if value is not None]
         values = list(dict.fromkeys(found))
-        hint = did_you_mean(one.value, values)
+        hint = "" if one.sign == "!=" else did_you_mean(one.value, values)
         some = listed((shorten(value, 40) for value in values), _LISTED)
-        there = f" It is {some}" if len(values) < len(found) else ""
+        there = f" It is {some}" if len(values) < len(found) else ""  # no list of ids
         yield f"{plans[0].info.path}: {one.flag}: no row meets it.{hint}{there}"

@@ -20,6 +20,7 @@ from pytest_rageval.model import (
     GateOutcome,
     GateResult,
     Ranking,
+    Sampling,
     ScenarioInfo,
     ScenarioResult,
     Value,
@@ -74,9 +75,9 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
         is_whole = extent.complete and not _spent(result)
         certain = certain_verdicts(result, gates) if is_whole else {}
         verdicts = [_of_those_asked(verdict, result, certain) for verdict in verdicts]
-    if result.info.sample is not None:
+    if (sample := result.info.sample) is not None:
         verdicts = [
-            verdict if gate.estimates else _of_sample(verdict, result)
+            verdict if gate.estimates else _of_sample(verdict, sample)
             for gate, verdict in zip(gates or [UnscoredGate()], verdicts, strict=True)
         ]
     if not gates:
@@ -108,11 +109,11 @@ def _of_those_asked(
     """Return a verdict of a run that stopped asking; the one that was certain then stands."""
     if found.outcome == "skipped":
         return found
-    outcome: GateOutcome = "passed" if certain.get(found.name, True) else "failed"
-    stands = found.name not in certain or outcome == found.outcome
     asked = f"{found.message}; of the {result.counts.ran} of {result.counts.samples} samples asked"
-    if stands:
+    passes = certain.get(found.name, found.outcome == "passed")
+    if passes == (found.outcome == "passed"):
         return replace(found, message=asked)
+    outcome: GateOutcome = "passed" if passes else "failed"
     message = f"{asked}, of which the first, in random order, had decided: {outcome}"
     return replace(found, outcome=outcome, message=message)
 
@@ -172,10 +173,9 @@ def _with_estimates(result: ScenarioResult) -> ScenarioResult:
     return replace(result, estimates=estimates_of(result, result.info.baselines[sample.against]))
 
 
-def _of_sample(found: GateResult, result: ScenarioResult) -> GateResult:
+def _of_sample(found: GateResult, sample: Sampling) -> GateResult:
     """Return a verdict that is about the rows which were asked, and says so."""
-    sample = result.info.sample
-    if sample is None or found.outcome == "skipped":
+    if found.outcome == "skipped":
         return found
     asked = f"of the {len(sample.drawn):,} of {sample.rows:,} rows asked"
     return replace(found, message=f"{found.message}; {asked}")
@@ -197,12 +197,12 @@ def _comparisons(result: ScenarioResult) -> Iterator[Comparison]:
 
             names = comparing.metrics or _all_metrics(info)
             baseline = info.baselines[comparing.baseline]
-            is_judged = _judges_whole(info, comparing)
+            is_judged = _names_weighted_score(info, comparing)
             judged = [name for name in names if name != WEIGHTED_SCORE or is_judged]
             yield compare_runs(result, baseline, names, comparing.test, tested_together=judged)
 
 
-def _judges_whole(info: ScenarioInfo, comparing: Comparing) -> bool:
+def _names_weighted_score(info: ScenarioInfo, comparing: Comparing) -> bool:
     """Return whether a gate or ``compare`` names the weighted score.
 
     Otherwise it is only shown: as one more test it would raise the metrics' adjusted p-values.

@@ -2,8 +2,8 @@
 
 Prompts, schemas and formulas are ragas' own (``ragas.metrics.collections``); our clients send the
 requests. ``metric`` scores a sample, ``metric_table`` names the class and the requests of each
-metric. Both are imported when a scenario names such a metric, ragas itself when a sample has no
-score in the cache.
+metric that asks a judge. Both are imported when a scenario names such a metric, ragas itself when a
+sample has no score in the cache. Two metrics ask nobody: ragas computes them from texts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pytest_rageval.scenario.model_specs import check_language
 
 
 class RagasOptions(NoOptions):
-    """The option that all of them have."""
+    """The option of all that ask a judge."""
 
     language: Annotated[str, AfterValidator(check_language)] | None = Field(
         None,
@@ -43,8 +43,8 @@ class RagasOptions(NoOptions):
         return self.model_dump(mode="json", include=set(self.passed))
 
 
-def _odd(times: int | None) -> int | None:
-    """Return ``times``; None for 1, which is the same as without the option."""
+def _votes(times: int | None) -> int | None:
+    """Return an odd number of votes; None for 1, which is the same as without the option."""
     if times is not None and times % 2 == 0:
         raise ValueError("an odd number, so that there is always a majority")
     return None if times == 1 else times
@@ -54,7 +54,7 @@ class VotedOptions(RagasOptions):
     """How often the judge gives its verdicts."""
 
     reproducibility: Annotated[
-        Annotated[int, Field(ge=1, le=21, strict=True)] | None, AfterValidator(_odd)
+        Annotated[int, Field(ge=1, le=21, strict=True)] | None, AfterValidator(_votes)
     ] = Field(None, description="verdicts on each statement; the majority counts")
 
 
@@ -99,7 +99,10 @@ class CorrectnessOptions(ReferenceOptions):
     passed = frozenset({"weights", "beta"})
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
-        """Return the info, without the embedding model where similarity has weight 0."""
+        """Return the info; where similarity has weight 0, without the embedding model.
+
+        The range is then that of claims, 0..1: a cosine alone can be below 0.
+        """
         if self.weights[1]:
             return info
         return replace(info, asks=frozenset({"judge"}), range=(0.0, 1.0))
@@ -131,7 +134,7 @@ class IrrelevantNoiseOptions(NoiseOptions):
     mode: Literal["relevant", "irrelevant"] = Field("irrelevant", description=_NOISE)
 
 
-_LEVEL = re.compile(r"score(\d+)_description")
+_LEVEL = re.compile(r"score([0-9]+)_description")
 
 
 def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
@@ -140,9 +143,17 @@ def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
     for name in rubrics:
         if not _LEVEL.fullmatch(name):
             raise ValueError(f"{name!r} must be written as score1_description, score2_description")
-    if len(rubrics) < 2:
+    marks = [_mark(name) for name in rubrics]
+    if len(marks) < 2:
         raise ValueError("rubrics describe two levels or more")
+    if len({*marks}) < len(marks):
+        raise ValueError(f"rubrics describe each level once, found {', '.join(rubrics)}")
     return rubrics
+
+
+def _mark(name: str) -> int:
+    """Return the mark of a level: 3 for ``score3_description``."""
+    return int(name[len("score") : -len("_description")])
 
 
 _WITH_REFERENCE = "whether the judge sees the reference"
@@ -161,7 +172,7 @@ class RubricsOptions(ReferenceOptions):
         """The lowest and the highest mark."""
         if self.rubrics is None:
             return (1, 5)
-        marks = [int(name[len("score") : -len("_description")]) for name in self.rubrics]
+        marks = [_mark(name) for name in self.rubrics]
         return (min(marks), max(marks))
 
     passed = frozenset({"rubrics", "with_reference"})

@@ -646,6 +646,8 @@ def test_a_document_that_is_judged_in_two_ways_makes_the_row_invalid(row: Row) -
         ),
         (["x", "y"], None),
         ([{"text": "x"}], None),
+        ([[" ", ["x"]]], None),
+        ([["", ["x"]], ["b", ["y"]]], (None, "b")),
         ([], ()),
         # A context that is blank goes with its document.
         ([{"text": " ", "source": "a.pdf"}, {"text": "y", "source": "b.pdf"}], ("b.pdf",)),

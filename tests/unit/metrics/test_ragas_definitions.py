@@ -161,6 +161,10 @@ def test_rubrics_with_reference_need_one() -> None:
     assert adapted("rubrics_score_with_reference").needs == {A, R}
 
 
+SAME_LEVEL = ("score1_description", "score01_description")
+ARABIC_DIGIT = ("score1_description", "score\N{ARABIC-INDIC DIGIT THREE}_description")
+
+
 def test_cosines_enter_the_weighted_score_as_they_are() -> None:
     from pytest_rageval.model import MetricColumn
 
@@ -190,6 +194,9 @@ def test_cosines_enter_the_weighted_score_as_they_are() -> None:
         ("rubrics_score", {"rubrics": {}}),
         ("rubrics_score", {"rubrics": {"good": "...", "bad": "..."}}),
         ("rubrics_score", {"rubrics": {"score1_description": "..."}}),
+        ("rubrics_score", {"rubrics": dict.fromkeys(SAME_LEVEL, "...")}),
+        ("rubrics_score", {"rubrics": dict.fromkeys([*SAME_LEVEL, "score2_description"], "...")}),
+        ("rubrics_score", {"rubrics": dict.fromkeys(ARABIC_DIGIT, "...")}),
         ("instance_specific_rubrics", {"scale": [5, 1]}),
         ("summary_score", {"coeff": 1.5}),
     ],

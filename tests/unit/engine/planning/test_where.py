@@ -90,6 +90,9 @@ def test_values_that_no_row_has_are_told_with_those_that_there_are() -> None:
     assert len(said) == 2
     assert said[0].endswith("no row meets it. Did you mean 'fees'? It is fees, lake")
     assert said[1] == "bot.yaml: --rag-where id=x: no row meets it."
+    plan = replace(PLAN, cases=rows[::2])
+    (said_of_all,) = unmet([plan], [parse_condition("--rag-where", "doc_name!=fees")])
+    assert said_of_all.endswith("doc_name!=fees: no row meets it. It is fees")
 
 
 def test_a_column_has_its_own_name_whatever_it_serves() -> None:
