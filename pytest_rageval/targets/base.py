@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.errors import RagevalError, error_line, hide_keys, shorten
-from pytest_rageval.model import NOTHING, Sample, json_plain
+from pytest_rageval.model import NOTHING, Sample, is_no_value, json_plain
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.fields import (
@@ -345,12 +345,12 @@ def _value(found: Mapping[str, Any], name: str | None) -> Any:
 
 
 def _text(value: Any) -> str:
+    if value is None or is_no_value(value):  # NaN is a float
+        raise TargetError(f"returned {value} as its answer")
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    if value is None:
-        raise TargetError("returned None as its answer")
     kind = type(value).__name__
     raise TargetError(f"its answer is {shorten(repr(value))} ({kind}), expected a text")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 
@@ -111,6 +112,13 @@ def test_contexts_are_read_as_those_of_a_data_set() -> None:
     assert answer_of({"answer": "x", "contexts": []}).context_docs == ()
 
 
+class NAType:
+    """As pandas'."""
+
+    def __repr__(self) -> str:
+        return "<NA>"
+
+
 class Odd:
     def __repr__(self) -> str:
         return "<odd>"
@@ -135,6 +143,11 @@ class Odd:
         (SimpleNamespace(error="quota exceeded"), "returned an error: quota exceeded"),
         ({"error": None, "detail": "x"}, "returned a mapping with 'error', 'detail'; expected"),
         ({"answer": None}, "returned None as its answer"),
+        # As a data frame has what is missing.
+        ({"answer": float("nan"), "contexts": ["x"]}, "returned nan as its answer"),
+        ({"answer": np.float32("nan")}, "returned nan as its answer"),
+        ({"answer": NAType()}, "returned <NA> as its answer"),
+        ((np.datetime64("NaT"), ["x"]), "returned NaT as its answer"),
         ({"answer": ["a"]}, "its answer is ['a'] (list), expected a text"),
         ({"answer": True}, "its answer is True (bool), expected a text"),
         ({"answer": "a", "contexts": 3}, "its contexts are 3 (int), expected a list"),

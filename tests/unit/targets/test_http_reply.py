@@ -244,6 +244,12 @@ def test_an_answer_beside_an_error_is_none(error: object) -> None:
         assert read("application/json", text).text == "Paris"
 
 
+@pytest.mark.parametrize("paths", [{}, {"answer": "answer"}, {"contexts": "contexts"}])
+def test_an_answer_that_is_missing_is_none(paths: dict[str, str]) -> None:
+    with pytest.raises(TargetError, match=r"^returned nan as its answer$"):
+        read("application/json", '{"answer": NaN, "contexts": ["x"]}', **paths)
+
+
 @pytest.mark.parametrize(
     "said",
     [
