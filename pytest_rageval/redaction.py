@@ -106,6 +106,49 @@ def shown_text(text: str) -> str:
     return _SECRET_VALUE.sub(HIDDEN, secret_pairs(text, lambda name, value: HIDDEN))
 
 
+_IN_QUERY = re.compile(r"(?<=[?&])(?P<name>[\w.-]+)=(?![{$*])[^\s&#\"'<>)]+")
+_CLEAR_NAME = re.compile(r"(?i)(?:api|access)[_-]?key|pass(?:w|phrase)|pwd|secret|credential")
+_NO_SECRET = re.compile(r"(?i)\*{3}|\$\{|[^\w\s]*(?:none|null|true|false)?[^\w\s]*(?:\s|$)")
+_RUN = re.compile(r"[\w.~+/%=-]*")
+
+
+def shown_queries(text: str) -> str:
+    """Return a text without the keys in the queries of its URLs.
+
+    >>> shown_queries("for url 'http://h/?q=a&api_key=abc'")
+    "for url 'http://h/?q=a&api_key=***'"
+    """
+
+    def shown(pair: re.Match[str]) -> str:
+        return f"{pair['name']}={HIDDEN}" if names_secret(pair["name"]) else pair[0]
+
+    return _IN_QUERY.sub(shown, text)
+
+
+def shown_message(text: str) -> str:
+    """Return the text of an exception as ``shown_text`` does, but for what may be any word.
+
+    >>> shown_message("sort_key=date, token=<eos>, api_key=None, token=0f3c9a12, api_key=abc")
+    'sort_key=date, token=<eos>, api_key=None, token=***, api_key=***'
+    """
+    return _SECRET_VALUE.sub(HIDDEN, secret_pairs(text, _unless_a_word))
+
+
+def _unless_a_word(name: str, value: str) -> str:
+    if _NO_SECRET.match(value):
+        return value
+    if _CLEAR_NAME.search(name):
+        return HIDDEN
+    found = _RUN.match(value)
+    assert found is not None  # it may be empty
+    run = found[0]
+    least = 16 if name.lower().endswith("key") else SHORTEST_SECRET  # an id of a row, too
+    is_mixed = run.upper() != run.lower() and any(map(str.isdigit, run))
+    is_code = value[len(run) :].startswith(("(", "["))
+    is_secret = len(run) >= least and (is_mixed or (len(run) >= 20 and not is_code))
+    return HIDDEN + value[len(run) :] if is_secret else value
+
+
 def shown_option(name: str, value: object) -> object:
     """Return the option of a metric with secrets hidden, nested ones included.
 

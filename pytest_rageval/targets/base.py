@@ -268,11 +268,11 @@ def answer_of(value: object) -> Answer:
 def error_in(found: object) -> str:
     """Return the error that a system returned, perhaps beside an answer; "" for none.
 
-    An answer beside an error does not count. A float is taken for a measured error, not for a
-    message.
+    An answer beside an error does not count. A float is taken for a measured error, no message.
     """
     said = found.get("error") if isinstance(found, Mapping) else None
-    return "" if isinstance(said, float) or is_no_error(said) else shorten(str(said), 200)
+    is_none = isinstance(said, float) or is_no_error(said)
+    return "" if is_none else shorten(hide_keys(str(said)), 200)
 
 
 def is_no_error(said: object) -> bool:

@@ -17,6 +17,7 @@ from pytest_rageval.errors import (
     UserError,
     describe_error,
     did_you_mean,
+    error_line,
     listed,
     nearest,
     shorten,
@@ -114,6 +115,9 @@ def test_an_error_is_described_with_its_place_in_a_users_code() -> None:
     assert placed(raised_by(lambda: require("nosuch", "x"))).endswith("(test_errors.py:N)")
     assert placed(ValueError("never raised")) == "ValueError: never raised"
     assert placed(ValueError()) == "ValueError"
+    leaky = "http://h/?key=s3cret&x=1, password=s3cret"
+    assert placed(ValueError(leaky)) == "ValueError: http://h/?key=***&x=1, password=***"
+    assert error_line(ValueError(leaky)) == "ValueError: http://h/?key=***&x=1, password=***"
 
 
 def test_an_error_without_a_place_has_that_of_its_cause() -> None:

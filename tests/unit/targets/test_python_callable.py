@@ -243,13 +243,15 @@ def test_what_looks_like_a_key_is_in_no_message() -> None:
     """Neither in the text of the error, nor in the line that raised it."""
 
     def fails(question: str) -> str:
-        raise ConnectionError("http://bot:s3cret@h:1/ refuses Bearer abcdef and sk-12345678")
+        raise ConnectionError("http://u:s3cret@h:1/?key=s3cret refuses Bearer abcdef, sk-12345678")
 
     with pytest.raises(TargetError) as caught:
         ask(fails)
     first, frame = str(caught.value).splitlines()
-    assert first == "ConnectionError: http://bot:***@h:1/ refuses Bearer *** and sk-***"
+    assert first == "ConnectionError: http://u:***@h:1/?key=*** refuses Bearer *** sk-***"
     assert "s3cret" not in frame
+    with pytest.raises(TargetError, match=r"^returned an error: 401 at /s\?api_key=\*\*\*&q=a$"):
+        ask(lambda question: {"error": "401 at /s?api_key=s3cret&q=a"})
 
 
 @pytest.mark.parametrize(
