@@ -81,19 +81,20 @@ def corrected_mean(
     in ``exact``; otherwise it stands for more like it. ``differences`` lie in -1..1 and have the t
     interval m ± t·√v.
 
-    Samples of weight 0 count for nothing. Without 10 labels in all, or two in each stratum that is
-    not labelled throughout, there is no mean; with all labels of one group, no interval.
+    Samples of weight 0 count for nothing. Unless all strata are known exactly, there is no mean
+    without 10 labels in all, or without two in each stratum that is not labelled throughout; with
+    all labels of one group, there is no interval.
     """
     parts = _parts(strata)
     labels = sum(len(part.human) for part in parts)
-    if labels < LEAST_LABELS:
+    known = set(exact) if len(parts) == 1 else {part.index for part in parts}
+    is_open = [bool(part.others.weights) or part.index not in known for part in parts]
+    if labels < LEAST_LABELS and (any(is_open) or not parts):
         return no_mean(f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}", labels)
     short = [part for part in parts if part.lacks(2)]
     if short:
         found = counted(len(short[0].human), "labelled answer")
         return no_mean(f"stratum {short[0].index} has {found}, fewer than 2", labels)
-    known = set(exact) if len(parts) == 1 else {part.index for part in parts}
-    is_open = [bool(part.others.weights) or part.index not in known for part in parts]
     sizes = [part.weight for part in parts]
     whole, unknown = math.fsum(sizes), math.fsum(compress(sizes, is_open))
     estimates = [

@@ -107,8 +107,8 @@ def corrected_difference(
 ) -> Corrected:
     """Return the difference that people would see between this run (A) and a baseline (B).
 
-    An equal answer is no difference. The others are a stratum of their own, in which some must be
-    labelled on both sides; until then there is no figure.
+    An equal answer is no difference. The others are a stratum of their own, in which 10, or all,
+    must be labelled on both sides; until then there is no figure.
     """
     scale = Scale.of(result.info, human)
     pairs = list(_pairs(result, human, baseline, scale))
@@ -187,14 +187,15 @@ def _drawn_mean(labels: Sequence[Label], digest: str, scale: Scale) -> float | N
 def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -> Corrected | None:
     """Return the mean of yes and no, and its interval; None where this form does not hold.
 
-    It holds for equal weights without groups, where the judge's verdicts are known or there are
-    several strata, at most MOST_STRATA of them not labelled throughout. Labels lie in 0..1 (a
-    fraction where people are split). Otherwise, and without 10 labels or two in each stratum,
-    ``corrected_mean`` decides.
+    It holds for equal weights without groups, where two to MOST_STRATA strata are open (not
+    labelled throughout), or one whose verdicts are known; a single stratum is always open. Labels
+    lie in 0..1 (a fraction where people are split). Otherwise, and without 10 labels or two in each
+    stratum, ``corrected_mean`` decides.
 
     ``mean`` is Σ W_s m_s over the strata. Divided by verdict, m_s is Σ W_h k_h/n_h, which is right
-    on average as the labels of a verdict are drawn at random from all of it; if people accept more
-    of what the judge rejects, or a verdict has no label, m_s is that of the labels alone.
+    on average as the labels of a verdict are drawn at random from all of it. Of more than two open
+    strata, or if people accept more of what the judge rejects, or a verdict has no label, m_s is
+    that of the labels alone.
     ``share`` (lambda) is the difference of the two verdicts' k_h/n_h, and 0 there: it is the lambda
     of ``corrected_mean`` for yes and no. It is None where there are several strata.
     """
@@ -255,7 +256,10 @@ def _by_verdict(part: Sequence[Judged]) -> list[list[Judged]]:
 
 
 def _divided(part: Sequence[Judged], strata: int) -> tuple[Cell, ...]:
-    """Return the classes of a stratum; one if the judge divides nothing, or all is labelled."""
+    """Return the classes of one of the open strata: one, or one for each verdict.
+
+    One if there are many strata, verdicts are missing, or all is labelled.
+    """
     if strata > _DIVIDED or not _is_judged(part) or _labelled(part) == len(part):
         return (_cell(part),)
     return tuple(_cell(one) for one in _by_verdict(part) if one)

@@ -202,14 +202,16 @@ def test_strata_without_their_sizes_fail(result: Result) -> None:
     assert "draws.json" in found.why
 
 
-def difference(result: Result, labels: Mapping[str, Sequence[Label]]) -> Any:
-    """Return the difference from a baseline in which s0 to s11 had other answers.
+def difference(
+    result: Result, labels: Mapping[str, Sequence[Label]], changed: int = 12, total: int = 24
+) -> Any:
+    """Return the difference from a baseline in which the first ``changed`` had other answers.
 
-    The judge scored the 24 samples 1, and in the baseline 0.
+    The judge scored all samples 1, and in the baseline 0.
     """
     samples = [
-        SampleResult(f"s{at}", at, scores={"judge": 1.0}, answer="new" if at < 12 else "now")
-        for at in range(24)
+        SampleResult(f"s{at}", at, scores={"judge": 1.0}, answer="new" if at < changed else "now")
+        for at in range(total)
     ]
     names = [sample.sample_id for sample in samples]
     scores = {"judge": dict.fromkeys(names, 0.0)}
@@ -242,6 +244,22 @@ def test_all_changed_answers_labelled_are_known_exactly(result: Result) -> None:
     values = {at: (0.0, 1.0) if at < 6 else (1.0, 1.0) for at in range(12)}
     found = difference(result, both(values))
     assert (found.mean, found.ci_low, found.ci_high) == pytest.approx((-0.25, -0.25, -0.25))
+
+
+@pytest.mark.parametrize(("changed", "mean"), [(0, 0.0), (3, 3 / 8)])
+def test_of_few_samples_all_that_changed_are_known_too(
+    changed: int, mean: float, result: Result
+) -> None:
+    """F4: nothing is left to label; each label is a rise from 0 to 1."""
+    found = difference(result, both(dict.fromkeys(range(changed), (1.0, 0.0))), changed, 8)
+    assert (found.mean, found.ci_low, found.ci_high) == pytest.approx((mean, mean, mean))
+    assert (found.labels, found.why) == (changed, "")
+
+
+def test_without_an_equal_answer_few_pairs_are_too_few(result: Result) -> None:
+    """F4: eight pairs stand for more like them."""
+    found = difference(result, both(dict.fromkeys(range(8), (1.0, 0.0))), 8, 8)
+    assert (found.mean, found.why) == (None, "8 labelled answers, fewer than 10")
 
 
 def test_too_few_pairs_say_which_to_label(result: Result) -> None:
