@@ -50,10 +50,11 @@ _PEOPLE_ONE_LEVEL: Final = "people use one level only"
 _EQUAL_SCORES: Final = "all scores of the judge are equal"
 _MORE_LEVELS: Final = "there are more than two levels"
 _TOO_FEW: Final = "fewer than 2 samples"
+_TOO_SPLIT: Final = f"{_TOO_FEW} on which people agree"
 _ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
 _ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
 _CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
-_OTHERS: Final = ("spearman", "kendall", "auc", "alpha", "ceiling", "bias")
+_ORDERS: Final = ("spearman", "kendall", "auc")
 
 
 def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
@@ -197,8 +198,8 @@ def agreement(
     levels, to 0..1. People's view of a sample is the majority of its votes. Samples that are split
     count for ``alpha``, ``ceiling`` and ``bias`` alone. Where a sample has no level of the judge,
     the coefficients that compare levels are None, because of ``unclassed``, and there is no
-    confusion table. Below two samples there are only counts. The coefficients that compare levels,
-    and the bias, weigh the samples; the table counts them. Groups change the intervals alone.
+    confusion table. No coefficient is of a single sample. Those that compare levels, and the bias,
+    weigh the samples; the table counts them. Groups change the intervals alone.
     """
     views = [majority(sample.votes.values(), levels) for sample in rated]
     seen = [_Seen(one, view) for one, view in zip(rated, views, strict=True) if view is not None]
@@ -207,13 +208,16 @@ def agreement(
     is_classed = all(sample.of.judge is not None for sample in seen)
     figures = _Figures()
     if len(seen) < 2:
-        figures.refuse((*_CLASSES, *_OTHERS), _TOO_FEW)
+        figures.refuse((*_CLASSES, *_ORDERS), _TOO_FEW if len(rated) < 2 else _TOO_SPLIT)
     else:
         if is_classed:
             _compare_levels(figures, seen, levels)
         else:
             figures.refuse(_CLASSES, unclassed)
         _compare_order(figures, seen, levels)
+    if len(rated) < 2:
+        figures.refuse(("alpha", "ceiling", "bias"), _TOO_FEW)
+    else:
         _compare_annotators(figures, rated, levels)
         _add_bias(figures, rated, unit)
     place = {level: at for at, level in enumerate(levels)}
@@ -301,11 +305,7 @@ def _compare_levels(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[f
                 figures, name, [sample.of for sample in seen if sample.human == level], level
             )
     place = {level: at for at, level in enumerate(levels)}
-    cells = [
-        (place[sample.human], place[sample.of.judge])
-        for sample in seen
-        if sample.of.judge is not None
-    ]
+    cells = [(place[one.human], place[one.of.judge]) for one in seen if one.of.judge is not None]
     units = [{cell: one.of.weight} for cell, one in zip(cells, seen, strict=True)]
     shape = len(levels), len(levels)
     counted = Counted.of(units, *shape)

@@ -127,13 +127,29 @@ def test_more_than_two_levels_have_no_sensitivity_but_weights() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_below_two_samples_there_are_only_counts(n: int) -> None:
+def test_below_two_samples_there_is_no_coefficient(n: int) -> None:
     found = agreement([rate(1, 1)] * n, BINARY)
     assert (found.n, found.confusion) == (n, ((0, 0), (0, n)))
     assert set(found.why) == EVERY
     assert set(found.why.values()) == {"fewer than 2 samples"}
     assert [getattr(found, name) for name in EVERY] == [None] * len(EVERY)
     assert found.disagreements == ()
+
+
+@pytest.mark.parametrize("agreed", [0, 1])
+def test_split_samples_tell_how_people_disagree(agreed: int) -> None:
+    """10 pairs that are 1 and 0, and one of twice 0.
+
+    Alpha: 20 votes, half of each, differ in 10 of 10 pairs, by chance in 10/19: 1 - 19/10. With
+    the other one, 12 of 22 are 0: 1 - (10/11)/(2 · 10 · 12/(22 · 21)). Bias: ten times 1 - 1/2.
+    """
+    found = agreement([rate([1, 0], 1)] * 10 + [rate([0, 0], 0)] * agreed, BINARY)
+    assert (found.n, found.split) == (agreed, 10)
+    assert found.alpha == pytest.approx(1 - 10 / 11 / (240 / 462) if agreed else -9 / 10)
+    assert found.bias == pytest.approx(5 / (10 + agreed))
+    assert found.ceiling is not None
+    refused = EVERY - {"alpha", "ceiling", "bias"}
+    assert found.why == dict.fromkeys(refused, "fewer than 2 samples on which people agree")
 
 
 def test_one_level_on_both_sides_is_undefined_for_kappa_alone() -> None:

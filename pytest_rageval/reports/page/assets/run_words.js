@@ -181,6 +181,7 @@ const RUN_WORDS = [
   [/people use one level only/, "人工只用了一个等级"],
   [/all scores of the judge are equal/, "裁判的分数全部相同"],
   [/there are more than two levels/, "等级多于两个"],
+  [/fewer than 2 samples on which people agree/, "标注者意见一致的样本少于 2 个"],
   [/fewer than 2 samples/, "样本少于 2 个"],
   [/people call no sample (\S+?)(?=$|[;, ])/, "人工未将任何样本标为 $1"],
   [/people call one sample (\S+?)(?=$|[;, ])/, "人工只将一个样本标为 $1"],
