@@ -161,8 +161,8 @@ def interval_of_fall(
 ) -> tuple[float, float] | None:
     """Return the interval of A - B as that of a mean in the range -``span``..``span``.
 
-    It counts one pair more that fell by the whole range, so that equal runs give it a width, too.
-    None below two pairs (two groups).
+    For each end it counts one pair more that fell, or rose, by the whole range, so that equal runs
+    give it a width, too. None below two pairs (two groups).
     """
     groups = group_numbers(result.info, result.samples)
     both = [paired_scores(result.info, sample, baseline, metric) for sample in result.samples]

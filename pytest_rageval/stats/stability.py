@@ -191,7 +191,7 @@ def _repeated(
 ) -> list[float] | None:
     """Return what the score would be by each repeat that has one; None if no judge was asked.
 
-    Of an answer that the judge found nothing in the repeats are not on record: none has a score.
+    If the judge found nothing to score in an answer, its repeats are not on record: [].
     """
     repeats = repeats_of(sample, asked)
     if any(sample.left_out.get(name) == "answer" for name in asked if name not in repeats):

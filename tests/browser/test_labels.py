@@ -340,7 +340,7 @@ SAID = (
     "by the judge alone 0.8000); not sure yet: 60 to 120 labelled answers in all would decide it",
     "0.2 < 0.5; not sure yet, nor would labels of all 80 answers decide it",
     "0.2 < 0.5; people's mean 0.4314 is itself below 0.5: more labels will hardly help",
-    "57 of 300 answers changed since they were labelled: draw 10 of them with "
+    "57 of 300 answers changed since labels were drawn: draw 10 of them with "
     "'pytest --rag-label 10' (for instance t1, t2, t3, ...)",
     "f1: cannot be decided: 57 of 300 answers differ from those of main: draw both answers of 10 "
     "of them with 'pytest --rag-label 10' (for instance t1, t2, t3, ...)",

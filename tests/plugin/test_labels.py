@@ -94,7 +94,7 @@ def test_changed_answers_fail_a_corrected_gate(project: Any) -> None:
     gates = {gate["name"]: gate for gate in project.results()["gates"]}
     assert gates["em.mean"]["outcome"] == "failed"
     assert gates["em.mean"]["message"].startswith(
-        "16 of 40 answers changed since they were labelled: draw 10 of them with "
+        "16 of 40 answers changed since labels were drawn: draw 10 of them with "
         "'pytest --rag-label 10' (for instance q12, q13, q14, ...)"
     )
     assert gates["no_regression"]["message"].startswith("em: cannot be decided: 16 of 40 answers")

@@ -57,7 +57,10 @@ class Member:
 
 
 def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iterator[Member]:
-    """Yield the samples with a score and a weight; labels that a person chose correct nothing."""
+    """Yield the samples with a score and a weight.
+
+    Labels that a person chose correct nothing, unless every sample has one.
+    """
     expected = [sample for sample in result.samples if sample.is_expected]
     groups, cut = group_numbers(result.info, expected), cut_of(result.info, human)
     everyone = all(
@@ -162,15 +165,13 @@ def missing_labels(parts: Mapping[Key, Sequence[Member]]) -> tuple[int, list[str
 
 def _undrawn(members: Sequence[Member], labelled: Sequence[Member]) -> str:
     """Return why no label counts though there are some, else ''."""
-    chosen = [
-        member
-        for member in members
-        if any(label.digest == member.digest for label in member.labels)
-    ]
-    if labelled or not chosen:
+    with_labels = sum(
+        any(label.digest == member.digest for label in member.labels) for member in members
+    )
+    if labelled or not with_labels:
         return ""
     return (
-        f"{counted(len(chosen), 'labelled answer')}, none known to be drawn at random: say "
+        f"{counted(with_labels, 'labelled answer')}, none known to be drawn at random: say "
         "'drawn: random' if they were, or draw some (pytest --rag-label 30)"
     )
 
@@ -237,7 +238,7 @@ def _missing_in(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
     needed, missing = missing_labels(parts)
     if needed:
         return (
-            f"{changed} of {total} answers changed since they were labelled: draw {needed} "
+            f"{changed} of {total} answers changed since labels were drawn: draw {needed} "
             f"of them with 'pytest --rag-label {needed}' (for instance {listed(missing)})"
         )
     return short_stratum(parts)

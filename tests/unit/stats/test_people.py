@@ -168,7 +168,7 @@ def test_changed_answers_need_labels_of_their_own(result: Result) -> None:
     found = changed_run(result, since=FIRST, new={})
     assert found.mean is None
     assert found.why.startswith(
-        "12 of 24 answers changed since they were labelled: draw 10 of them with "
+        "12 of 24 answers changed since labels were drawn: draw 10 of them with "
         "'pytest --rag-label 10' (for instance s12, s13, s14, ...)"
     )
 

@@ -220,8 +220,8 @@ const RUN_WORDS = [
   [/; not sure yet/, "；尚不确定"],
   [/the labels give no interval/, "标注不足以计算区间"],
   [
-    /(\d+) of (\d+) answers changed since they were labelled: draw (\d+) of them with '(.+?)' \(for instance (.+?)\)/g,
-    "$2 个回答中有 $1 个在标注后改变：请用 $4 抽取其中 $3 个（例如 $5）",
+    /(\d+) of (\d+) answers changed since labels were drawn: draw (\d+) of them with '(.+?)' \(for instance (.+?)\)/g,
+    "$2 个回答中有 $1 个在抽样标注后改变：请用 $4 抽取其中 $3 个（例如 $5）",
   ],
   [
     /(\d+) of (\d+) answers differ from those of (.+?): draw both answers of (\d+) of them with '(.+?)' \(for instance (.+?)\)/g,
