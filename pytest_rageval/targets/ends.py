@@ -17,6 +17,7 @@ from pytest_rageval.targets.events import (
     Event,
     around,
     is_aside,
+    on_the_path,
     one_of,
     places_in,
     status_of,
@@ -67,6 +68,7 @@ _CUT_SHORT = one_of(
 """Words of why a model's answer ends in its midst; it is not what the model would have said."""
 _OTHER = one_of("other language")
 _CALLS = one_of("tool_calls tool_call tool_use function_call")
+_TOOL_CALLS = ("tool_calls", "tool_call_chunks")
 _IN_CALLS = one_of(
     "input arguments args parsed object tool_calls toolCalls toolUse function_call functionCall"
 )
@@ -252,6 +254,12 @@ def _reasons(data: Any, steps: Steps = (), place: str = "", depth: int = _MOST_N
 def _calls_in(reasons: Reasons) -> list[str]:
     """Return the call of a tool that each reason to end is, "" for any other."""
     return [": ".join(one) if one[1] in _CALLS else "" for one in reasons if one[1] not in _OPEN]
+
+
+def calls_tool(event: Event, path: JsonPath | None) -> bool:
+    """Return whether an event is of a message that calls a tool; ``path`` leads to its text."""
+    is_call = any(any(map(at.get, _TOOL_CALLS)) for at in on_the_path(event.data, path))
+    return is_call or any(_calls_in(_reasons(event.data, path.steps if path else ())))
 
 
 def _ends_all(name: str, stem: frozenset[str] = frozenset()) -> bool:

@@ -115,7 +115,7 @@ class Event:
 
     def types(self, path: JsonPath | None = None) -> tuple[str, ...]:
         """Return the types of the event and of what is on the path to its text, as written."""
-        names = [self.name, *(name for at in _on_the_path(self.data, path) for name in _named(at))]
+        names = [self.name, *(name for at in on_the_path(self.data, path) for name in _named(at))]
         return tuple(dict.fromkeys(name for name in names if name.lower() not in GENERIC))
 
     def without(self, is_left: Callable[[Event], bool]) -> Event:
@@ -138,7 +138,7 @@ class Event:
             any(str(at.get(key)).lower() in _OTHERS for key in ("role", "type", "message_type"))
             or any(str(at.get(key)).lower() in ("user", "human") for key in _SPEAKERS)
             or any(at.get(key) is True for key in _NO_WORDS)
-            for at in _on_the_path(self.data, path)
+            for at in on_the_path(self.data, path)
         )
 
     @property
@@ -191,7 +191,7 @@ class Event:
         return is_half or self.is_of_step or is_passing(self.types())
 
 
-def _on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any]]:
+def on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any]]:
     """Yield the objects on the way to the value at a path, up to its first ``[*]``."""
     for at, step in enumerate((*path.steps, None) if path else (None,)):
         if isinstance(value, Mapping):
@@ -215,7 +215,7 @@ def places_in(value: Any, depth: int = _NESTED) -> list[Mapping[str, Any]]:
 def around(value: Any, path: JsonPath) -> Iterator[Mapping[str, Any]]:
     """Yield the objects on the way to what is at a path, as far as what wraps it goes."""
     steps = takewhile(lambda step: isinstance(step, int) or step in _HOLDERS, path.steps)
-    return _on_the_path(value, replace(path, steps=tuple(steps)))
+    return on_the_path(value, replace(path, steps=tuple(steps)))
 
 
 def status_of(place: Mapping[str, Any]) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import TargetError
-from pytest_rageval.targets.ends import failure_in, is_raw_error, refuse
+from pytest_rageval.targets.ends import calls_tool, failure_in, is_raw_error, refuse
 from pytest_rageval.targets.events import (
     ALONE,
     GENERIC,
@@ -57,10 +57,13 @@ _WHOLES = ("text", "answer", "output.text", "data.text", "payload.content", "res
 
 _NO_LETTER = re.compile(r"[\W_]+")
 
-
 _NODES = (NODE, "nodeName")
+_TURNS = ("langgraph_step", "langgraph_checkpoint_ns", "checkpoint_ns")
+_ID = "id of the message"
+"""What LangGraph says of each turn of a node; some services change the id within a message."""
 
 Kind = tuple[str, ...]
+Turn = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,9 @@ class Part:
     """A text of an event: where it stands there, of which types it is, and what comes with it.
 
     ``is_aside``: it is known to be no part of an answer. ``node`` is the step of a graph that said
-    it, where the event names one (LangGraph, n8n). ``is_of_others``: the user's, or a thought.
-    ``is_partial``: its event says that all of it comes again (Google's ADK).
+    it, where the event names one (LangGraph, n8n), and ``turn`` what tells its message from others
+    of that step. ``is_of_others``: the user's, or a thought. ``is_partial``: its event says that
+    all of it comes again (Google's ADK).
     """
 
     text: str
@@ -80,6 +84,12 @@ class Part:
     node: str = ""
     is_of_others: bool = False
     is_partial: bool = False
+    turn: Turn = ()
+
+    def before_call(self, node: str, turn: Turn) -> Part:
+        """Return the part; of a message that calls a tool, no answer yet, without its turn."""
+        is_of_call = self.node == node and all(dict(turn).get(k, v) == v for k, v in self.turn)
+        return replace(self, turn=()) if is_of_call else self
 
     @property
     def kind(self) -> Kind:
@@ -114,6 +124,8 @@ class StreamedAnswer:
         is_taken = False
         if part is not None and not is_end(part.types, part.text, is_alone=not part.place):
             is_taken = self._take(part)
+        if (teller := _teller_of(event.data))[1] and calls_tool(event, self._path):
+            self._parts = [part.before_call(*teller) for part in self._parts]
         is_after_json = bool(self._parts and self._parts[0].place)
         steps = self._path.steps if self._path else ()
 
@@ -167,12 +179,13 @@ class StreamedAnswer:
                 continue
             if text is not None:
                 types, has_sources = event.types(path), _has_sources(event.data)
-                others, node = event.is_of_others(path), _node_of(event.data)
+                others, (node, turn) = event.is_of_others(path), _teller_of(event.data)
                 aside = is_aside(types) or others
                 partial = (
                     event.data.get("partial") is True if isinstance(event.data, dict) else False
                 )
-                return Part(text, path.written, types, has_sources, aside, node, others, partial)
+                told = (has_sources, aside, node, others, partial, turn)
+                return Part(text, path.written, types, *told)
         self._is_raw = self._is_raw or _is_raw(event)
         text, types = None if self._path else _plain_text(event, self._is_raw), event.types()
         return None if text is None else Part(text, "", types, is_aside=is_aside(types))
@@ -260,13 +273,19 @@ def _said(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _node_of(data: Any) -> str:
-    """Return the step of a graph that says a text: beside it, or in what is said about it."""
-    inner = data.get("data") if isinstance(data, Mapping) else None
-    for pair in (data, inner):
-        if isinstance(pair, list) and len(pair) == 2 and (found := _named_node(pair[1])):
-            return found
-    return _named_node(data.get("metadata")) if isinstance(data, Mapping) else ""
+def _teller_of(data: Any) -> tuple[str, Turn]:
+    """Return the step of a graph that says a text, and its turn, by what is said about the text.
+
+    That stands beside it, or around both.
+    """
+    whole = data if isinstance(data, Mapping) else {}
+    pairs = [one for one in (data, whole.get("data")) if isinstance(one, list) and len(one) == 2]
+    for said, about in (*pairs, (None, whole.get("metadata"))):
+        if node := _named_node(about):
+            of = about | ({_ID: said.get("id")} if isinstance(said, Mapping) else {})
+            told = ((key, of.get(key)) for key in (*_TURNS, _ID))
+            return node, tuple((key, str(value)) for key, value in told if value is not None)
+    return "", ()
 
 
 def _named_node(about: Any) -> str:
@@ -313,6 +332,7 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
             f"replied a stream with text of the nodes {_listed(nodes)}; have the service stream "
             "what the node that answers says alone, or ask it in a function of your own"
         )
+    _refuse_messages(said)
     if not is_one:
         _refuse_mixture(said)
     again = [one for one, then in pairwise(texts) if len(one) > 3 and then.startswith(one + " ")]
@@ -322,6 +342,20 @@ def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
             "service stream the answer alone, or ask it in a function of your own"
         )
     return whole
+
+
+def _refuse_messages(said: Sequence[Part]) -> None:
+    """Raise TargetError for texts that one node says when it has its turn again."""
+    turns: dict[str, dict[str, None]] = {}
+    for key, value in (one for part in said for one in part.turn):
+        turns.setdefault(key, {})[value] = None
+    for key in [key for key in turns if key != _ID] or turns:
+        if len(values := list(turns[key])) > 1:
+            raise TargetError(
+                f"replied a stream with several messages of the node {said[0].node!r} ({key}: "
+                f"{_listed(values)}); have the service stream the one that is the answer alone, "
+                "or ask it in a function of your own"
+            )
 
 
 def _without_partial(parts: Sequence[Part]) -> Sequence[Part]:

@@ -947,11 +947,14 @@ def test_a_call_behind_a_text_that_has_stopped_ends_the_stream(reason: str) -> N
     assert read(SSE, sse(chat("I look. "), stopped, CALLED, chat("five"), ENDED)).text.endswith("e")
 
 
-def langgraph(text: str, reason: str = "", node: str = "agent") -> tuple[str, Any]:
-    """Return an event of LangGraph: a chunk of a message, and what is said about it."""
+def langgraph(
+    text: str, reason: str = "", node: str = "agent", calls: Sequence[str] = (), **said: Any
+) -> tuple[str, Any]:
+    """Return an event of LangGraph: a chunk of a message, and what is ``said`` about it."""
     about = {"finish_reason": reason} if reason else {}
     chunk = {"content": text, "type": "AIMessageChunk", "response_metadata": about}
-    return "messages", [chunk, {"langgraph_node": node}]
+    chunk |= {"id": said.pop("id", None), "tool_call_chunks": [{"name": name} for name in calls]}
+    return "messages", [chunk, {"langgraph_node": node, **said}]
 
 
 def test_a_call_of_another_node_of_a_graph_ends_no_answer() -> None:
@@ -1113,6 +1116,87 @@ def test_nodes_of_a_graph_that_all_say_something_are_undecidable() -> None:
     with pytest.raises(TargetError, match="text of the nodes 'rewrite', 'answer'"):
         read(SSE, sse(*told), answer="[0].content")
     assert read(SSE, sse(told[1]), answer="[0].content").text == "five days"
+
+
+STEP_1, STEP_3 = ({"langgraph_step": at, "checkpoint_ns": f"agent:{at}"} for at in (1, 3))
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "why"),
+    [
+        ({**STEP_1, "id": "run-1"}, {**STEP_3, "id": "run-3"}, "langgraph_step: '1', '3'"),
+        ({"langgraph_step": 1}, STEP_3, "langgraph_step: '1', '3'"),
+        # A graph within another counts its own steps; Send runs a node twice in one step.
+        (
+            {"langgraph_step": 1, "langgraph_checkpoint_ns": "find:7|agent:8"},
+            {"langgraph_step": 1, "langgraph_checkpoint_ns": "write:9|agent:5"},
+            r"langgraph_checkpoint_ns: 'find:7\|agent:8', 'write:9\|agent:5'",
+        ),
+        ({"id": "run-1"}, {"id": "run-3"}, "id of the message: 'run-1', 'run-3'"),
+    ],
+)
+def test_messages_of_one_node_that_all_say_something_are_undecidable(
+    first: dict[str, Any], then: dict[str, Any], why: str
+) -> None:
+    """A draft that a grader sent back, and the answer: a wrong answer passed with the draft's."""
+    draft = (langgraph("Five ", **first), langgraph("days.", **first), langgraph("", "stop"))
+    graded = langgraph("", "tool_calls", "grade", ["Grade"], langgraph_step=2)
+    events = (*draft, graded, langgraph("I cannot say.", **then), langgraph("", "stop", **then))
+    with pytest.raises(TargetError, match=rf"several messages of the node 'agent' \({why}\)"):
+        read(SSE, sse(*events), answer="[0].content")
+    wrapped = sse(
+        *(
+            {"event": "on_chat_model_stream", "data": {"chunk": chunk}, "metadata": about}
+            for _, (chunk, about) in events
+        )
+    )
+    if not why.startswith("id"):
+        with pytest.raises(TargetError, match=r"several messages of the node 'agent'"):
+            read(SSE, wrapped, answer="data.chunk.content")
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ({**STEP_1, "id": "run-1"}, {**STEP_1, "id": "run-1"}),
+        # Asked to go on where it was cut off; the ids of a service change within a message.
+        ({**STEP_1, "id": "run-1"}, {**STEP_1, "id": "run-3"}),
+        ({**STEP_1, "id": "run-1"}, {"id": "run-3"}),
+        (STEP_1, {}),
+        ({"langgraph_step": 1}, {"checkpoint_ns": "agent:1"}),
+        ({"id": "run-1"}, {"id": None}),
+    ],
+)
+def test_parts_of_one_message_are_joined_whatever_is_said_about_them(
+    first: dict[str, Any], then: dict[str, Any]
+) -> None:
+    events = (langgraph("Five ", **first), langgraph("days.", **then), langgraph("", "stop"))
+    assert read(SSE, sse(*events), answer="[0].content").text == "Five days."
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        [langgraph("I look. ", **STEP_1), langgraph("", "tool_calls", **STEP_1)],
+        [langgraph("I look. ", **STEP_1), langgraph("", "stop", calls=["find"], **STEP_1)],
+        [langgraph("I look. ", "tool_use", calls=["find"], **STEP_1)],
+        [langgraph("I look. ", **STEP_1), langgraph("", calls=["find"], id="run-1", **STEP_1)],
+    ],
+)
+def test_what_a_message_says_that_calls_a_tool_goes_before_the_answer(
+    call: list[tuple[str, Any]],
+) -> None:
+    """An agent speaks in each of its steps; that one has no answer yet, and no draft of one."""
+    told = sse(*call, langgraph("Five days.", **STEP_3), langgraph("", "stop", **STEP_3))
+    assert read(SSE, told, answer="[0].content").text == "I look. Five days."
+
+
+def test_a_call_of_another_message_in_a_turn_leaves_a_draft_one() -> None:
+    """A node that writes and grades, twice."""
+    graded = langgraph("", calls=["Grade"], id="run-2", **STEP_1)
+    told = (langgraph("Five.", id="run-1", **STEP_1), graded, langgraph("Hm.", **STEP_3))
+    with pytest.raises(TargetError, match="several messages of the node 'agent'"):
+        read(SSE, sse(*told), answer="[0].content")
 
 
 def test_own_words_and_thoughts_are_no_answer_where_events_are_named_either() -> None:
