@@ -84,7 +84,10 @@ def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | Broke
         elif any(cell.strip() for cell in cells):
             number += 1
             blank.end()
-            if len(cells) == len(header):
+            if found.is_again(cells):
+                reason = "repeats the header, as tables do that were joined; delete this line"
+                yield BrokenRow(number, records.line, reason, records.text())
+            elif len(cells) == len(header):
                 found.refuse_differing_twins(file, cells, records.line)
                 texts = map(as_kept if is_quoted else _or_missing, cells)
                 yield _row(header, texts, number, records.line)

@@ -26,6 +26,14 @@ class Header:
     twins: tuple[tuple[int, int], ...] = ()
     lines: int = 1
 
+    def is_again(self, cells: Sequence[str]) -> bool:
+        """Return whether a line of the table has the names once more, perhaps behind a BOM."""
+        if self.names[0] not in cells[0] or len(cells) != len(self.names):
+            return False  # nearly every line
+        twins = dict(self.twins)
+        names = [self.names[twins.get(at, at)] for at in range(len(cells))]
+        return [cell.strip().lstrip("\ufeff") for cell in cells] == names
+
     def refuse_differing_twins(self, file: DataFile, cells: Sequence[Any], line: int) -> None:
         """Raise ScenarioError if columns of one name differ in this row: only one is meant."""
         for at, first in self.twins:

@@ -276,6 +276,32 @@ def test_rows_that_no_longer_fit_their_header_say_what_may_help(load: Load) -> N
 
 
 @pytest.mark.parametrize(
+    ("header", "again", "row"),
+    [
+        ("answer,references", "answer,references", "x,x"),
+        ("answer,references", '\ufeffanswer," references"', "x,x"),
+        ("answer,references,answer", "answer,references,answer", "x,x,x"),
+        (",answer,references", ",answer,references", "0,x,x"),
+    ],
+)
+def test_a_header_that_is_there_again_is_no_sample(
+    load: Load, header: str, again: str, row: str
+) -> None:
+    """As ``cat jan.csv feb.csv`` writes it: it scored what its names have in common."""
+    first, broken, last = load("r.csv", f"{header}\n{row}\n{again}\n{row}\n").cases
+    assert isinstance(broken, InvalidRow)
+    assert broken.line == 3
+    assert broken.reason == "repeats the header, as tables do that were joined; delete this line"
+    assert isinstance(first, Sample)
+    assert isinstance(last, Sample)
+
+
+def test_a_row_that_holds_a_name_of_the_header_is_one(samples: Samples) -> None:
+    (found,) = samples("r.csv", "answer,references\nanswer,reference\n")
+    assert (found.answer, found.references) == ("answer", ("reference",))
+
+
+@pytest.mark.parametrize(
     ("name", "table", "delimiter"),
     [
         ("r.tsv", "answer;references\nx;x\n", ";"),
