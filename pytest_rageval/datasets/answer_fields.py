@@ -291,12 +291,12 @@ def _cut_history(values: dict[str, Any], column: str) -> str:
 
 
 def with_made_columns(
-    cases: Sequence[Case], names: frozenset[str]
+    cases: Sequence[Case], names: frozenset[str], left_out: Sequence[Case] = ()
 ) -> tuple[list[Case], tuple[str, ...]]:
     """Return the cases with the columns that tables and gates divide them by, and their names.
 
     ``answerable``, and with a ``conversation_id`` ``turn`` (from 1, counted where it is absent) and
-    ``last_turn``.
+    ``last_turn``, in the order of the file and with the rows that a limit has ``left_out``.
     """
     made: list[str] = []
     found = list(cases)
@@ -304,7 +304,9 @@ def with_made_columns(
         found = [_with(case, ANSWERABLE, _answerable_of(case)) for case in found]
         made.append(ANSWERABLE)
     if "history" in names and any(CONVERSATION in case.metadata for case in found):
-        found = _with_last_turns(_numbered(found))
+        in_file = sorted([*found, *left_out], key=lambda case: case.row)
+        by_row = {case.row: case for case in _with_last_turns(_numbered(in_file))}
+        found = [by_row[case.row] for case in found]
         made += [TURN, LAST_TURN]
     return found, tuple(made)
 

@@ -76,6 +76,11 @@ class LabelRules:
     rejected: Collection[str] = ()
     """The rows that people rejected in reviews: their labels have no answer any more."""
 
+    def counts(self, *names: str) -> bool:
+        """Return whether labels count of a person who goes by one of these names."""
+        known = set(map(name_key, self.annotators))
+        return not known or not known.isdisjoint(map(name_key, names))
+
 
 @dataclass
 class LabelReading:
@@ -109,6 +114,10 @@ class LabelReading:
             message = f"{label.annotator!r} has labelled {shorten(sample_id)!r} twice"
             message += f" (first at {first.place}); keep one"
             self.problems.append(Problem(label.place, message))
+
+    def leave_out_annotator(self, name: str) -> None:
+        """Count a label of a person whose labels do not count."""
+        self.left_out[f"by {name}, whom {SECTION}.annotators does not name"] += 1
 
 
 def read_label_file(
@@ -182,8 +191,8 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
         found.left_out[f"of {metric}, which {SECTION}.of does not name"] += 1
-    elif annotator and name_key(annotator) not in map(name_key, rules.annotators or (annotator,)):
-        found.left_out[f"by {annotator}, whom {SECTION}.annotators does not name"] += 1
+    elif annotator and not rules.counts(annotator):
+        found.leave_out_annotator(annotator)
     else:
         reasons = list(_wrong(cells, metric, rules))
         if reasons:
@@ -363,12 +372,15 @@ def read_columns(
             for at, written in enumerate(several):
                 if written is None or written == "":
                     continue
+                annotator = f"{column}[{at}]" if isinstance(cell, list | tuple) else column
+                if not rules.counts(annotator, column):
+                    found.leave_out_annotator(annotator)
+                    continue
                 value = level_of(written, scale)
                 if value is None:
                     message = f"{column} {_no_level(written, scale)}"
                     found.problems.append(Problem(place, message))
                     continue
-                annotator = f"{column}[{at}]" if isinstance(cell, list | tuple) else column
                 label = Label(value, annotator, rules.drawn, digest, place)
                 found.labels.setdefault(metric, {}).setdefault(sample_id, []).append(label)
 

@@ -110,22 +110,24 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     if second is not None:
         rows = second.joined(rows, shown, spec.key_map)
         digest.update(second.sha256)
-    chosen, left_out = choose(rows, spec)
+    every = list(rows) if "history" in of_answers else []  # turns are counted over all rows
+    chosen, left_out = choose(every or rows, spec)
     if second is not None and left_out is not None:
         second.refuse_unused(shown)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
-    key_map = KeyMap(
-        spec.key_map, spec.blank_answer, fallbacks, likely, kept, spec.split, of_answers
-    )
+    named = (spec.key_map, spec.blank_answer, fallbacks, likely, kept, spec.split, of_answers)
+    key_map = KeyMap(*named)
     cases: Sequence[Case] = [key_map.case(row, index) for index, row in enumerate(chosen)]
     made: tuple[str, ...] = ()
     if of_answers:
         # Not at the top: most scenarios do not say how answers cite, refuse or follow.
         from pytest_rageval.datasets.answer_fields import with_made_columns
 
-        cases, made = with_made_columns(cases, of_answers)
+        numbers = {row.number for row in chosen}
+        left = [KeyMap(*named).case(row, 0) for row in every if row.number not in numbers]
+        cases, made = with_made_columns(cases, of_answers, left)
     read = [row for row in chosen if isinstance(row, Row)]
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
     seen = seen if second is None else second.seen_in(seen)

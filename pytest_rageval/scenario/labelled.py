@@ -20,12 +20,12 @@ _SEEN: Final = ("answer", "contexts")
 
 
 class LabelledAnswers(NamedTuple):
-    """Which answers people labelled: the column of the labels, the rows, the columns of answers.
+    """Which answers people labelled: the columns of the labels, the rows, the columns of answers.
 
     A column that no ``key_map`` names is None: it is found by its name.
     """
 
-    labels: Any
+    labels: list[Any]
     rows: list[Any]
     columns: list[str | None]
 
@@ -35,9 +35,13 @@ class LabelledAnswers(NamedTuple):
         What people said of one system's answers would be said of another's. ``columns`` are those
         of the rows.
         """
-        same = [_found(one.columns, columns) for one in (*known, self) if one[:2] == self[:2]]
+        same = [_found(one.columns, columns) for one in (*known, self) if one._shares(self)]
         firsts = (next(filter(None, of_field), None) for of_field in zip(*same, strict=True))
         return any(ours and ours != first for ours, first in zip(same[-1], firsts, strict=True))
+
+    def _shares(self, other: LabelledAnswers) -> bool:
+        """Return whether both have a column of labels in common, in the same rows."""
+        return self.rows == other.rows and any(one in other.labels for one in self.labels)
 
 
 def _found(named: Sequence[str | None], columns: Collection[str]) -> list[str | None]:
@@ -81,8 +85,9 @@ def labelled_answers(data: Mapping[str, Any]) -> LabelledAnswers | None:
     mapped = dataset.get("key_map")
     columns = mapped if isinstance(mapped, dict) else {}
     places = [dataset.get(key) for keys in SOURCES for key in keys]
+    labels = human["column"]
     return LabelledAnswers(
-        human["column"],
+        labels if isinstance(labels, list) else [labels],
         [normpath(one) if isinstance(one, str) else one for one in places],  # ./a.csv is a.csv
         [name if isinstance(name := columns.get(field), str) else None for field in _SEEN],
     )

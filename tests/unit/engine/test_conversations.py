@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval import ScenarioResult
 from pytest_rageval.datasets.answer_fields import read_messages, with_made_columns
+from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.engine.plan import AnswerRules, Plan, TargetPlan
 from pytest_rageval.engine.scoring.answer_rules import seen_by
 from pytest_rageval.engine.scoring.ask_target import question_key
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.targets.base import TargetError
 
 MakePlan = Callable[..., Plan]
@@ -115,6 +118,21 @@ def test_turns_are_counted_in_their_conversation(plan: MakePlan) -> None:
     found = plan(rows(*({**ROW, "conversation_id": name} for name in ids)))
     made = [(case.metadata["turn"], case.metadata["last_turn"]) for case in found.cases]
     assert made == [(1, False), (1, True), (2, False), (3, True)]
+
+
+@pytest.mark.parametrize("options", [{"shuffle": True, "seed": 3}, {"limit": 2}])
+def test_turns_are_counted_in_the_order_of_the_file_whichever_rows_run(
+    tmp_path: Path, options: Mapping[str, Any]
+) -> None:
+    """Three turns of each conversation; a limit leaves some of them out."""
+    told = [{**ROW, "id": f"{name}{at}", "conversation_id": name} for name in "ab" for at in "123"]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, told)), "utf-8")
+    spec = DatasetSpec(path="t.jsonl", **options)
+    found = load_dataset(spec, tmp_path, "s.yaml:1", of_answers=frozenset({"history"}))
+    made = {case.id: (case.metadata["turn"], case.metadata["last_turn"]) for case in found.cases}
+    whole = {f"{name}{at}": (at, at == 3) for name in "ab" for at in (1, 2, 3)}
+    assert made == {name: whole[name] for name in made}
+    assert len(made) == options.get("limit", 6)
 
 
 @pytest.mark.parametrize(
@@ -469,7 +487,7 @@ def test_a_turn_that_is_called_by_a_name_has_its_place_in_the_file() -> None:
         for at in (1, 2, 3)
     ]
     cases = [
-        Sample(str(at), metadata={key: row[key] for key in ("conversation_id", "turn")})
+        Sample(str(at), row=at, metadata={key: row[key] for key in ("conversation_id", "turn")})
         for at, row in enumerate(rows)
     ]
     found, made = with_made_columns(cases, frozenset({"history"}))

@@ -363,6 +363,22 @@ def test_columns_of_the_data_are_annotators(plan: MakePlan) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("named", "counted"),
+    [("OK", ["ok"]), ("votes", ["votes[0]", "votes[1]"]), ("votes[1]", ["votes[1]"])],
+)
+def test_columns_of_people_who_are_not_named_are_left_out_and_counted(
+    plan: MakePlan, named: str, counted: list[str]
+) -> None:
+    """The labels of a trainee turned a gate green."""
+    keys = f"human: {{column: [ok, votes], of: em, annotators: '{named}'}}\n"
+    made = plan(ONE + keys)
+    assert [name for _, name, _ in said(labels_of(made))["a"]] == counted
+    left = {"OK": "votes[0]", "votes": "ok", "votes[1]": "ok"}[named]
+    line = f"2 rows by {left}, whom human.annotators does not name: left out"
+    assert f"human: {line}" in made.info.remarks
+
+
 def test_a_row_without_an_answer_does_not_stop_the_labels_of_the_others(plan: MakePlan) -> None:
     """F5: without a target it is an invalid row, not one whose answer is still to come."""
     row = "  - {id: d, references: [x], ok: 1}\n"
@@ -417,6 +433,24 @@ def test_labels_of_one_column_are_not_of_a_variants_answers(
     with pytest.raises(ScenarioError, match="'ok' is of other answers in these rows than"):
         make([override], variant="one")
     assert make([override, set_override("--rag-set", "human.column=ok2")], variant="one").info.human
+
+
+@pytest.mark.parametrize("labels", ["ok", "[ok]", "[ok2, ok]"])
+@pytest.mark.parametrize("of_file", ["ok", "[ok, ok3]"])
+def test_one_column_of_labels_is_of_the_same_answers_in_whichever_list(
+    tmp_path: Path, labels: str, of_file: str
+) -> None:
+    path = tmp_path / "s.yaml"
+    base = f"name: s\nmetrics: [em]\nhuman: {{column: {of_file}, of: em}}\ndataset: d.csv\n"
+    path.write_text(base, "utf-8")
+    rows = "id,answer,two,references,ok,ok2,ok3\na,x,y,x,1,0,1\n"
+    (tmp_path / "d.csv").write_text(rows, "utf-8")
+    given = {"dataset.key_map.answer": "two", "human.column": labels}
+    overrides = [set_override("--rag-set", f"{key}={value}") for key, value in given.items()]
+    with pytest.raises(ScenarioError, match="is of other answers in these rows than"):
+        make_plan(path, overrides, run_paths=RunPaths(tmp_path))
+    overrides[1] = set_override("--rag-set", "human.column=[ok2]")
+    assert make_plan(path, overrides, run_paths=RunPaths(tmp_path)).info.human
 
 
 @pytest.mark.parametrize("answer", ["answer,", ""])
