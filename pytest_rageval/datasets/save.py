@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_rageval.model import Sample
+from pytest_rageval.model import Sample, SampleResult, ScenarioResult, answer_digest
 from pytest_rageval.scenario.fields import FIELD_ALIASES, KEY_OF, OF_ANSWERS, SAYS_NO
 from pytest_rageval.text.json_value import head_of
 from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, kept
@@ -64,6 +64,32 @@ def _contexts(sample: Sample) -> list[dict[str, str]] | None:
         {"text": text} if doc is None else {"text": text, "doc_name": doc}
         for text, doc in zip(sample.contexts, docs, strict=True)
     ]
+
+
+def saved_rows(
+    result: ScenarioResult, label_columns: Sequence[str]
+) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the rows of a run with its answers, and how many labelled ones have another answer.
+
+    A label in a column is about the answer that was in its row. If any changed, no label is left:
+    those of the others would be no random draw.
+    """
+    heads = frozenset(map(head_of, label_columns))
+    rows = [(sample, row) for sample in result.samples if (row := sample.dataset_row) is not None]
+    changed = sum(
+        not heads.isdisjoint(row) and not _is_as_labelled(sample, result, heads)
+        for sample, row in rows
+    )
+    left_out = heads if changed else frozenset()
+    return [{k: v for k, v in row.items() if k not in left_out} for _, row in rows], changed
+
+
+def _is_as_labelled(sample: SampleResult, result: ScenarioResult, heads: Collection[str]) -> bool:
+    """Return whether the labels in a row's columns are about the answer of the run."""
+    digest = answer_digest(sample.answer, sample.contexts)
+    of_metrics = (human.labels.get(sample.sample_id, ()) for human in result.info.human)
+    labels = (label for labels in of_metrics for label in labels)
+    return any(label.digest == digest and head_of(label.annotator) in heads for label in labels)
 
 
 def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:

@@ -35,11 +35,11 @@ class LabelledAnswers(NamedTuple):
         What people said of one system's answers would be said of another's. ``columns`` are those
         of the rows.
         """
-        same = [_found(one.columns, columns) for one in (*known, self) if one._shares(self)]
+        same = [_found(one.columns, columns) for one in (*known, self) if one.is_of_labels_in(self)]
         firsts = (next(filter(None, of_field), None) for of_field in zip(*same, strict=True))
         return any(ours and ours != first for ours, first in zip(same[-1], firsts, strict=True))
 
-    def _shares(self, other: LabelledAnswers) -> bool:
+    def is_of_labels_in(self, other: LabelledAnswers) -> bool:
         """Return whether both have a column of labels in common, in the same rows."""
         return self.rows == other.rows and any(one in other.labels for one in self.labels)
 

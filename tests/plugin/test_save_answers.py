@@ -107,6 +107,29 @@ def test_the_file_gives_the_same_scores_without_the_target(
     assert means(online) == figures
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_labels_of_other_answers_are_not_saved_beside_the_new_ones(
+    project: Project, run: Run, suffix: str
+) -> None:
+    """[A21, F3] Of two labelled answers one has changed; the other is no random draw."""
+    rows = [{"id": name, "question": "Q?", "answer": name, "ok": 1} for name in "ab"]
+    lines = (json.dumps({**row, "references": [row["id"]]}) for row in rows)
+    project.file("qa.jsonl", "\n".join(lines))
+    project.file("app.py", "def answer(question, id):\n    return 'a'\n")
+    human = {"column": "ok", "of": "em", "drawn": "random"}
+    scenario = {"name": "qa", "target": "app:answer", "dataset": "qa.jsonl", "metrics": ["em"]}
+    project.file("qa.rageval.yaml", json.dumps({**scenario, "human": human}))
+    name = f"answers.{suffix}"
+    result = run(f"--rag-save-answers={name}")
+    result.stdout.fnmatch_lines([f"labels NOT saved in {name} (ok): in 1 row they are of another*"])
+    again = run("--rag-set", "target=null", "--rag-set", f"dataset={name}")
+    again.stdout.fnmatch_lines(["*human.column: no row has a column 'ok'.*"])
+    project.file("app.py", "def answer(question, id):\n    return id\n")
+    assert "NOT saved" not in run(f"--rag-save-answers={name}").stdout.str()
+    again = run("--rag-set", "target=null", "--rag-set", f"dataset={name}")
+    again.stdout.fnmatch_lines(["em by people: 2 labelled answers, fewer than 10"])
+
+
 @pytest.mark.full
 def test_the_rows_are_those_of_the_data_in_their_order(online: Project, workers: Run) -> None:
     """[A21] Their columns and metadata, the answer as given, contexts with their documents."""

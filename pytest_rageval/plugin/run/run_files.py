@@ -19,6 +19,7 @@ from pytest_rageval.plugin.show.pytest_reports import Publisher
 from pytest_rageval.reports.base import remove_leftovers, write_atomically
 from pytest_rageval.reports.write_run import run_info, save_baseline, write_run
 from pytest_rageval.run_paths import RunPaths, is_path, is_same_file, of_variant
+from pytest_rageval.stats.wording import counted
 
 
 class AnswerFile:
@@ -50,7 +51,7 @@ class AnswerFile:
         if path in self._written:
             return [f"answers NOT saved: {shown} holds the answers of {self._written[path]}"]
         # Not at the top: most runs save no answers.
-        from pytest_rageval.datasets.save import rows_text
+        from pytest_rageval.datasets.save import rows_text, saved_rows
         from pytest_rageval.engine.planning.check_answer_file import texts_of
         from pytest_rageval.scenario.yaml.tree import parse_yaml
 
@@ -58,14 +59,19 @@ class AnswerFile:
         folder, keys = (self._run_paths.root / info.path).parent, parse_yaml(info.snapshot, "").data
         if any(is_same_file(path, folder / text) for text in texts_of(keys)):
             return [f"answers NOT saved: {shown} is a file that the scenario reads"]
-        rows = [sample.dataset_row for sample in result.samples if sample.dataset_row is not None]
+        columns = (keys.get("human") or {}).get("column") or []
+        rows, changed = saved_rows(result, columns)
         try:
             write_atomically(path, rows_text(rows, path.suffix.lower()))
         except OSError as error:
             return [f"answers NOT saved: {shown}: {error.strerror or error}"]
         remove_leftovers(path.parent, path.name)
         self._written[path] = info.title
-        return [f"answers saved: {shown}{_of_part(result)}"]
+        saved = [f"answers saved: {shown}{_of_part(result)}"]
+        if changed:
+            why = f"in {counted(changed, 'row')} they are of another answer (use --rag-label N)"
+            saved.append(f"labels NOT saved in {shown} ({', '.join(columns)}): {why}")
+        return saved
 
 
 def _of_part(result: ScenarioResult) -> str:
