@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,7 +20,14 @@ from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
 from pytest_rageval.model import NOTHING, value_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import ALIASES, AnswersSpec
-from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import (
+    CHECK_FIELDS,
+    FIELD_ALIASES,
+    FIELD_OF,
+    KEY_OF,
+    OF_ANSWERS,
+    WITH_ANSWERS,
+)
 from pytest_rageval.text.json_value import head_of
 
 _LISTED: Final = 5
@@ -28,6 +35,7 @@ _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_i
 """The fields that become a list where several rows are one sample."""
 
 _MARKS: Final = ("skip", "xfail")
+_ANSWERS_FIELD: Final = {alias: name for name, all_ in OF_ANSWERS.items() for alias in all_}
 
 
 def merged(
@@ -145,12 +153,22 @@ class Answers:
     """The rows of a second file by their key."""
 
     def __init__(
-        self, spec: AnswersSpec, shown: str, rows: Iterable[Row | BrokenRow], sha256: bytes
+        self,
+        spec: AnswersSpec,
+        shown: str,
+        rows: Iterable[Row | BrokenRow],
+        sha256: bytes,
+        of_answers: Collection[str] = (),
     ) -> None:
-        """Take the rows; raises ScenarioError where a key is missing or repeated."""
+        """Take the rows; raises ScenarioError where a key is missing or repeated.
+
+        ``of_answers`` are the fields that the scenario has read beside those that all data have.
+        """
         self.sha256 = sha256
         self._spec = spec
         self._shown = shown
+        self._of_answers = frozenset(of_answers)
+        self._stale: dict[str, str] = {}
         self._columns: dict[str, str] = {}
         self._own: dict[str, None] = {}
         self._by_key: dict[str, Row] = {}
@@ -192,6 +210,7 @@ class Answers:
         different values.
         """
         mapped = key_map.get("id")
+        stale = self._stale_fields(key_map)
         found_any = False
         columns = self._own
         for row in rows:
@@ -201,11 +220,50 @@ class Answers:
             columns.update(dict.fromkeys(row.fields))
             key = _text_at(row, _key_column(row, self._spec.key, mapped))
             found_any = found_any or key is not None
-            yield self._join(row, key, shown, key_map)
+            yield self._join(self._without_stale(row, key, stale, key_map), key, shown, key_map)
         if columns and not found_any:
             listed = ", ".join(list(columns)[:20])
             message = f"no row has {self._spec.key!r} (answers.key), nor an id. Columns: {listed}"
             raise ScenarioError([Problem(shown, message)])
+
+    def notes(self, shown: str) -> Iterator[str]:
+        """Yield which columns of the first file are left out, as the joined answers are others."""
+        for column, given in self._stale.items():
+            yield (
+                f"{column!r} of {shown} is left out: {self._shown} has other {given}. If it is "
+                "about these, name it in dataset.key_map"
+            )
+
+    def _stale_fields(self, key_map: Mapping[str, str]) -> dict[str, str]:
+        """Return the fields of the first file that are about what this one replaces: by which."""
+        given = {self._field_of(name, key_map) for name in self._columns}
+        brought = self._of_answers.intersection(WITH_ANSWERS)
+        stale = dict.fromkeys(brought, "answer") if "answer" in given else {}
+        stale |= {"retrieved_ids": "contexts"} if "contexts" in given else {}
+        named = {KEY_OF[name] for name in key_map}
+        return {name: by for name, by in stale.items() if name not in named}
+
+    def _without_stale(
+        self, row: Row, key: str | None, stale: Mapping[str, str], key_map: Mapping[str, str]
+    ) -> Row:
+        """Return a row without what belongs to another answer, or search, than it is given."""
+        other = self._by_key.get(key or "")
+        fields = {name: self._field_of(name, key_map) for name in row.fields} if stale else {}
+        gone = [name for name, field in fields.items() if field in stale]
+        if other is None or not gone:
+            return row
+        theirs = {
+            self._field_of(name, key_map): other.fields.get(column)
+            for name, column in self._columns.items()
+        }
+        ours = {field: row.fields[name] for name, field in fields.items()}
+        gone = [name for name in gone if ours.get(by := stale[fields[name]], by) != theirs.get(by)]
+        self._stale |= {name: f"{stale[fields[name]].removesuffix('s')}s" for name in gone}
+        return replace(row, fields={k: v for k, v in row.fields.items() if k not in gone})
+
+    def _field_of(self, column: str, key_map: Mapping[str, str]) -> str:
+        field = _ANSWERS_FIELD.get(column, "")
+        return _field_of(column, key_map) or (field if field in self._of_answers else "")
 
     def _join(self, row: Row, key: str | None, shown: str, key_map: Mapping[str, str]) -> Row:
         if key is None:
@@ -226,7 +284,7 @@ class Answers:
                 continue
             elif is_missing(known) or known == "":
                 fields[name] = value
-            elif known != value and not is_missing(value) and _is_field(name, key_map):
+            elif known != value and not is_missing(value) and self._is_field(name, key_map):
                 raise ScenarioError([self._clash(row, other, name, shown)])
         place = row_place(self._shown, other.line, other.number)
         flaw = row.flaw or (f"{place}: {other.flaw}" if other.flaw else "")
@@ -246,6 +304,9 @@ class Answers:
             f"answers.prefix: bot_, and name the column, bot_{column}, in dataset.key_map",
         )
 
+    def _is_field(self, column: str, key_map: Mapping[str, str]) -> bool:
+        return column in key_map.values() or self._field_of(column, key_map) != ""
+
     def refuse_unused(self, shown: str) -> None:
         """Raise ScenarioError for rows of this file that no row asked for, all being read."""
         unused = [key for key in self._by_key if key not in self._used]
@@ -262,13 +323,13 @@ class Answers:
 
 def _is_given(column: str, key_map: Mapping[str, str]) -> bool:
     """Return whether a column is of what a system gives: where it is blank, nothing was given."""
-    mapped = next((name for name, used in key_map.items() if head_of(used) == column), None)
-    field = mapped or FIELD_OF.get(column) or (read_field(column) or ("",))[0]
-    return field in GIVEN
+    return _field_of(column, key_map) in GIVEN
 
 
-def _is_field(column: str, key_map: Mapping[str, str]) -> bool:
-    return column in FIELD_OF or column in key_map.values() or read_field(column) is not None
+def _field_of(column: str, key_map: Mapping[str, str]) -> str:
+    """Return the field that a column is read as in all data, "" for none."""
+    mapped = next((KEY_OF[name] for name, used in key_map.items() if head_of(used) == column), "")
+    return mapped or FIELD_OF.get(column) or (read_field(column) or ("",))[0]
 
 
 def _key_column(row: Row, key: str, mapped: str | None = None) -> str | None:

@@ -106,7 +106,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         from pytest_rageval.datasets.joined import merged
 
         rows = merged(rows, spec.merge_rows, spec.key_map, spec.split)
-    second = None if answers is None else _answers(answers, base_dir, answers_at or where, spec)
+    at = answers_at or where
+    second = None if answers is None else _answers(answers, base_dir, at, spec, of_answers)
     if second is not None:
         rows = second.joined(rows, shown, spec.key_map)
         digest.update(second.sha256)
@@ -152,13 +153,14 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
             *_of_turns(key_map, shown),
             *unread_grades(seen, is_merged=is_merged),
             *joined_ids(seen),
+            *(() if second is None else second.notes(shown)),
         ),
         left_out=left_out,
         hint=hint,
         likely=likely,
         doubts=(*seen.doubts(), *find_grade_doubts(seen, is_merged=is_merged)),
         answered_by=seen.theirs if seen.has_their_answers else "",
-        beside_answers=frozenset(seen.joined),
+        beside_answers=frozenset(seen.joined.keys() - seen.own),
     )
 
 
@@ -197,7 +199,9 @@ def _source(
     return _Source(file.shown, reader.read(file), file.sha256(), reader.hint, file.notes)
 
 
-def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:
+def _answers(
+    answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec, of_answers: Collection[str]
+) -> Answers:
     # Not at the top: most data are in one file.
     from pytest_rageval.datasets.joined import Answers, merged
 
@@ -208,7 +212,7 @@ def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec
             name: column.removeprefix(answers.prefix) for name, column in spec.key_map.items()
         }
         rows = merged(rows, answers.key, unprefixed, spec.split)
-    return Answers(answers, file.shown, rows, file.sha256().digest())
+    return Answers(answers, file.shown, rows, file.sha256().digest(), of_answers)
 
 
 def answers_file(answers: AnswersSpec, base_dir: Path, where: str) -> DataFile:

@@ -30,9 +30,14 @@ def join(tmp_path: Path) -> Join:
         (tmp_path / "gold.csv").write_text(gold, encoding="utf-8")
         (tmp_path / name).write_text(given, encoding="utf-8")
         own = {key: keys.pop(key) for key in ("key_map", "limit", "merge_rows") if key in keys}
+        of_answers = keys.pop("of_answers", frozenset())
         answers = AnswersSpec(path=name, **keys)
         return load_dataset(
-            DatasetSpec(path="gold.csv", **own), tmp_path, "s.yaml:2", answers=answers
+            DatasetSpec(path="gold.csv", **own),
+            tmp_path,
+            "s.yaml:2",
+            answers=answers,
+            of_answers=of_answers,
         )
 
     return load
@@ -363,3 +368,50 @@ def test_the_second_file_says_what_it_does_not_know(join: Join) -> None:
     """A30: a search that nobody recorded is invalid where a metric needs what it found."""
     first = join(given=_trace("q1") + _trace("q2", **{"output.value": "[]"})).cases[0]
     assert "trace q1: what its step 'find' found" in first.metadata["unrecorded_search"]
+
+
+CITED = "id,question,reference,citations,confidence,retrieved_ids\nq1,?,a,[1],0.9,d1\n"
+OF_ANSWERS = frozenset({"citations", "confidence"})
+
+
+def test_what_belongs_to_an_earlier_answer_is_left_out(join: Join) -> None:
+    """Citations of another system made a gate on those of this one green; so did its search."""
+    given = '{"id": "q1", "answer": "a", "contexts": ["x"]}\n'
+    found = join(CITED, given, of_answers=OF_ANSWERS)
+    (sample,) = samples(found)
+    assert (sample.citations, sample.confidence, sample.retrieved_ids) == (None, None, None)
+    assert list(found.warnings) == [
+        f"{column!r} of gold.csv is left out: given.jsonl has other {what}. If it is about these, "
+        "name it in dataset.key_map"
+        for column, what in [
+            ("citations", "answers"),
+            ("confidence", "answers"),
+            ("retrieved_ids", "contexts"),
+        ]
+    ]
+    key_map = {"citations": "citations", "retrieved_ids": "retrieved_ids"}
+    (sample,) = samples(join(CITED, given, of_answers=OF_ANSWERS, key_map=key_map))
+    assert (sample.citations, sample.confidence, sample.retrieved_ids) == ((1,), None, ("d1",))
+
+
+def test_what_the_answer_has_itself_counts(join: Join) -> None:
+    given = '{"id": "q1", "answer": "a", "citations": [], "confidence": 0.2}\n'
+    (sample,) = samples(join(CITED, given, of_answers=OF_ANSWERS))
+    assert (sample.citations, sample.confidence, sample.retrieved_ids) == ((), 0.2, ("d1",))
+
+
+def test_what_is_about_the_same_answer_stays(join: Join) -> None:
+    """Also metadata of such names, where the scenario has no citations read."""
+    gold = "id,question,reference,answer,citations\nq1,?,a,a,[1]\n"
+    given = '{"id": "q1", "answer": "a", "ms": 5}\n'
+    (sample,) = samples(join(gold, given, of_answers=OF_ANSWERS))
+    assert sample.citations == (1,)
+    (sample,) = samples(join(CITED, given))
+    assert sample.metadata["citations"] == "[1]"
+
+
+def test_what_both_files_say_of_a_row_must_be_the_same(refused: Callable[..., str]) -> None:
+    gold = "id,question,reference,answerable\nq1,?,a,true\n"
+    given = '{"id": "q1", "answer": "a", "answerable": false}\n'
+    found = refused(gold, given, of_answers=frozenset({"answerable"}))
+    assert "'answerable' has another value than in gold.csv:2" in found

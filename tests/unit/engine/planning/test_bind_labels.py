@@ -393,6 +393,8 @@ def test_labels_beside_other_answers_are_refused(plan: MakePlan, problems: Probl
     gold = "id,references,ok\na,x,1\nb,y,1\n"
     (found,) = problems(keys, {"gold.csv": gold, "a.csv": "id,answer\na,bad\nb,worse\n"})
     assert "'ok' is of gold.csv, and the answers are of a.csv: a label is of the answer" in found
+    both = {"gold.csv": gold, "a.csv": "id,answer,ok\na,bad,0\nb,worse,0\n"}
+    assert problems(keys, both) == [found]  # those of gold.csv would count
     gold = "id,references\na,x\nb,y\n"
     assert labels_of(plan(keys, {"gold.csv": gold, "a.csv": "id,answer,ok\na,bad,0\nb,worse,0\n"}))
     keys = keys.replace("dataset: gold.csv", "dataset: {path: gold.csv, key_map: {answer: answer}}")
