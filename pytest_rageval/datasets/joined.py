@@ -236,11 +236,12 @@ class Answers:
 
     def _stale_fields(self, key_map: Mapping[str, str]) -> dict[str, str]:
         """Return the fields of the first file that are about what this one replaces: by which."""
-        given = {self._field_of(name, key_map) for name in self._columns}
+        named = {KEY_OF[name]: head_of(column) for name, column in key_map.items()}
+        fields = {self._field_of(name, key_map) for name in self._columns}
+        given = {name for name in fields if name not in named or named[name] in self._columns}
         brought = self._of_answers.intersection(WITH_ANSWERS)
         stale = dict.fromkeys(brought, "answer") if "answer" in given else {}
         stale |= {"retrieved_ids": "contexts"} if "contexts" in given else {}
-        named = {KEY_OF[name] for name in key_map}
         return {name: by for name, by in stale.items() if name not in named}
 
     def _without_stale(

@@ -240,7 +240,7 @@ def _merged(shards: Sequence[Shard], every: Sequence[Shard]) -> Merged:
     by_part: dict[Part, list[Shard]] = defaultdict(list)
     for shard in shards:
         by_part[shard.part].append(shard)
-    copies = [sorted(found, key=_begun) for _, found in sorted(by_part.items())]
+    copies = [_in_order(found) for _, found in sorted(by_part.items())]
     chosen = [counted for *_, counted in copies]
     remarks = [
         f"shard {counted.part}: {counted.path} counts, not {one.path}"
@@ -323,12 +323,27 @@ def _older_attempts(shards: Sequence[Shard]) -> Iterator[str]:
             )
 
 
-def _begun(shard: Shard) -> tuple[str, str]:
-    """Return what sorts shards of one part: the one that began last counts, even if not whole.
+def _in_order(shards: Sequence[Shard]) -> list[Shard]:
+    """Return the copies of a shard as they ran: the last one counts, even if it is not whole.
 
-    An older one in its place could be of another state of the system under test.
+    An older one in its place could be of another state of the system under test. The attempts of a
+    CI run are counted; clocks of machines differ.
     """
-    return shard.head.started_at, str(shard.path)
+    ended: dict[str | None, str] = {}
+    for shard in shards:
+        run = shard.head.ci_run
+        ended[run] = max(ended.get(run, ""), shard.head.started_at)
+
+    def key(shard: Shard) -> tuple[str, int, str, str]:
+        head = shard.head
+        return (
+            head.started_at if head.ci_run is None else ended[head.ci_run],
+            head.attempt,
+            head.started_at,
+            str(shard.path),
+        )
+
+    return sorted(shards, key=key)
 
 
 def _check_same(shards: Sequence[Shard]) -> None:

@@ -408,6 +408,11 @@ def test_what_is_about_the_same_answer_stays(join: Join) -> None:
     assert sample.citations == (1,)
     (sample,) = samples(join(CITED, given))
     assert sample.metadata["citations"] == "[1]"
+    gold = CITED.replace("citations", "reply,citations").replace("[1]", "a,[1]")
+    given = '{"id": "q1", "answer": "b"}\n'
+    keys = {"key_map": {"answer": "reply"}, "prefix": "other_", "of_answers": OF_ANSWERS}
+    (sample,) = samples(join(gold, given, **keys))
+    assert (sample.answer, sample.citations) == ("a", (1,))
 
 
 def test_what_both_files_say_of_a_row_must_be_the_same(refused: Callable[..., str]) -> None:

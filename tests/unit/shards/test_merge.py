@@ -349,6 +349,17 @@ def test_an_older_attempt_of_the_same_run_of_ci_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_of_two_attempts_of_a_run_of_ci_the_second_counts_whatever_the_clocks_say(
+    tmp_path: Path,
+) -> None:
+    first = {"ci_run": "7", "attempt": 1, "started_at": "2026-11-23T09:05:00+00:00"}
+    one = write_shard(tmp_path / "a", "1/1", head=first)
+    two = write_shard(tmp_path / "b", "1/1", head={"ci_run": "7", "attempt": 2})
+    found = merge(one, two)
+    assert [shard.path for shard in found.shards] == [two]
+    assert found.remarks == (f"shard 1/1: {two} counts, not {one}",)
+
+
 @pytest.mark.parametrize("damaged", ["yesterday", "2026-11-23T09:00:00"])
 def test_a_time_that_is_none_is_damage(tmp_path: Path, damaged: str) -> None:
     path = write_shard(tmp_path / "1", "1/1", head={"started_at": damaged})
