@@ -77,6 +77,9 @@ class ReplyReader:
             raise TargetError(f"replied an error: {said}")
         answer = self._answer_at(value)
         if (answer.text or "").strip():
+            path = self._paths.get("answer")
+            if path is not None and Event(value).is_of_others(path):
+                raise TargetError(f"replied no answer: a tool or the user says {path.written!r}")
             return answer
         if said := failure_of(value, self._paths, has_text=False):
             raise TargetError(f"replied an error: {said}")

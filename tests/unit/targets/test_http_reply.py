@@ -227,6 +227,30 @@ def test_events_of_openais_responses_are_read() -> None:
             read("text/event-stream", _sse(delta, {"type": kind, "response": {}}))
 
 
+@pytest.mark.parametrize(
+    ("last", "is_answer"),
+    [
+        ({"type": "tool", "content": "Refunds take five days."}, False),
+        ({"role": "user", "content": "How long?"}, False),
+        ({"type": "human", "content": "How long?"}, False),
+        ({"type": "ai", "content": "Five days."}, True),
+        ({"role": "assistant", "content": "Five days."}, True),
+        ({"content": "Five days."}, True),
+    ],
+)
+def test_the_last_message_of_a_graph_is_an_answer_if_the_bot_says_it(
+    last: dict[str, str], is_answer: bool
+) -> None:
+    """[A21] A graph that stopped behind its tool was right by the tool's text."""
+    text = json.dumps({"messages": [{"type": "human", "content": "How long?"}, last]})
+    if is_answer:
+        found = read("application/json", text, answer="messages[-1].content")
+        assert found.text == last["content"]
+    else:
+        with pytest.raises(TargetError, match=r"no answer: a tool or the user says 'messages\[-1"):
+            read("application/json", text, answer="messages[-1].content")
+
+
 def test_a_path_of_ones_own_replaces_the_names() -> None:
     """[A21]"""
     events = [{"token": "a", "contexts": ["no"], "hits": [{"t": "1"}, {"t": "2"}]}]
