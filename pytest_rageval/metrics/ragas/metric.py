@@ -15,7 +15,6 @@ from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.base import ChatClient, ask
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.base import Models, declared
-from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import Ragas, load_ragas, ragas_version, require_ragas
 from pytest_rageval.metrics.ragas.embedder import Embedder
 from pytest_rageval.metrics.ragas.judge import (
@@ -28,6 +27,7 @@ from pytest_rageval.metrics.ragas.judge import (
     reply_schema,
     together,
 )
+from pytest_rageval.metrics.ragas.options import RagasOptions
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.scenario.model_specs import ENGLISH, LANGUAGES
 from pytest_rageval.text.codec import read_json

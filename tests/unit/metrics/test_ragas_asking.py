@@ -17,8 +17,8 @@ from pytest_rageval.clients.accounting import Purpose, asking, current_purpose
 from pytest_rageval.clients.base import Reply
 from pytest_rageval.clients.errors import InvalidOutputError, ServerError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
-from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.backend import load_ragas
+from pytest_rageval.metrics.ragas.options import RagasOptions
 from pytest_rageval.model import Sample, Score
 
 pytest.importorskip("ragas")

@@ -19,9 +19,9 @@ from pytest_rageval.clients.errors import (
     RateLimitError,
 )
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.ragas import RagasOptions
 from pytest_rageval.metrics.ragas.judge import Finding, Request
 from pytest_rageval.metrics.ragas.metric import MetricRow, RagasMetric
+from pytest_rageval.metrics.ragas.options import RagasOptions
 
 pytest.importorskip("ragas")
 
