@@ -339,6 +339,17 @@ def _read_columns(
         )
         for case, line in zip(cases, dataset.lines, strict=True)
     }
+    given = binding.scenario.answers
+    merges = binding.scenario.dataset.merge_rows or (given is not None and given.merge_rows)
+    several = [place for place, cells in values.values() if any(isinstance(c, list) for c in cells)]
+    if merges and several:
+        message = (
+            f"{_SECTION}.column: the rows that merge_rows makes one sample of differ in it, for "
+            f"instance those from {several[0]} on: where they are alike, nothing tells one "
+            "annotator from several. Give each annotator a column, or a label file"
+        )
+        binding.problem(message, _SECTION, "column")
+        return
     if any(_waits_for_answer(case, rules) for case in cases):
         message = (
             f"{_SECTION}.column: the target gives the answers, and the rows do not hold those that "

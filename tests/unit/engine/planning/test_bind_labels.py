@@ -402,6 +402,17 @@ def test_labels_beside_other_answers_are_refused(plan: MakePlan, problems: Probl
     assert labels_of(plan(keys, {"gold.csv": gold, "a.csv": "id,references\na,x\nb,y\n"}))
 
 
+def test_merged_rows_with_different_labels_are_refused(plan: MakePlan, problems: Problems) -> None:
+    """Two people who agree would be one, and agreement that of those who differ alone."""
+    keys = "name: s\nmetrics: [em]\ndataset: {path: d.csv, merge_rows: id}\n"
+    keys += "human: {column: ok, of: em}\n"
+    rows = "id,answer,references,ok\na,x,x,1\na,x,x,1\nb,y,x,0\nb,y,x,{}\n"
+    (found,) = problems(keys, {"d.csv": rows.format(1)})
+    assert "the rows that merge_rows makes one sample of differ in it, for instance those" in found
+    assert "from d.csv:4 on" in found
+    assert labels_of(plan(keys, {"d.csv": rows.format(0)})).labels.keys() == {"a", "b"}
+
+
 @pytest.mark.parametrize(
     ("keys", "is_refused"),
     [
