@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, make_dataclass
 from datetime import timedelta
@@ -205,6 +206,25 @@ def is_no_value(value: Any) -> bool:
         return False
 
 
+class Decimal(float):
+    """A number that has the text it was written as, where a text is wanted: 3.10 is not 3.1.
+
+    >>> Decimal("3.10") == 3.1, value_text(Decimal("3.10"))
+    (True, '3.10')
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def as_written(value: Any, text: str) -> Any:
+    """Return a number with its text, if that is a decimal; a whole number has one text alone."""
+    return Decimal(text) if re.fullmatch(r"[-+]?\d*\.\d*[1-9]\d*", text) else value
+
+
 def value_text(value: Any) -> str:
     """Return a plain value as text; a whole number is the same as a float.
 
@@ -239,7 +259,7 @@ def json_plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): json_plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

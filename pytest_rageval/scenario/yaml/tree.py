@@ -16,6 +16,7 @@ from typing import Any, Final
 import yaml
 
 from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.model.value import as_written
 from pytest_rageval.text.codec import CUT_DEPTH, MAX_DEPTH, TOO_DEEP_TO_READ, blanked, excess
 
 YamlPath = tuple[str | int, ...]
@@ -154,17 +155,13 @@ def _check_step(parent: Any, step: str | int) -> None:
 def parse_yaml(text: str, source: str) -> YamlTree:
     """Return the tree of ``text``; ``source`` is the file's name in messages.
 
-    Raises ScenarioError when the text is no YAML at all. Duplicate keys and unreadable values are
-    left in the tree's ``problems``, for the caller to report with all others.
+    Raises ScenarioError for no YAML. Duplicate keys and unreadable values are in its ``problems``.
     """
     return _parsed(text, source, DEEPEST)
 
 
 def parse_yaml_rows(text: str, source: str) -> YamlTree:
-    """Return the tree of a file with rows, as ``parse_yaml`` does.
-
-    What is too deep in it is cut off, yet stays too deep, so that it makes one row invalid.
-    """
+    """Return the tree of a file with rows: what is too deep is cut off, and its row is invalid."""
     return _parsed(text, source, CUT_DEPTH)
 
 
@@ -209,8 +206,7 @@ class _Scanner(yaml.SafeLoader):
 def _cut(text: str) -> str:
     """Return YAML without what is nested far too deep; all else stays on its line.
 
-    PyYAML's own scanner, which is slow, has no limit of depth. It ends where the text is no YAML,
-    which is then found by who reads the rest.
+    PyYAML's own scanner, which is slow, has no limit of depth. It ends where the text is no YAML.
     """
     spans, start, level = [], 0, 0
     with suppress(yaml.YAMLError):
@@ -326,8 +322,9 @@ class _Builder:
 
     def _is_in_rows(self, path: YamlPath) -> bool:
         """Return whether a path leads into the rows of a scenario, or of a file of rows."""
-        in_variant = path[2:] if path[:1] == ("variants",) else path
-        return self._deepest == CUT_DEPTH or in_variant[:2] == ("dataset", "rows")
+        own = path[2:] if path[:1] == ("variants",) else path
+        is_item = own[:1] == ("dataset",) and int in map(type, own[1:3])
+        return is_item or self._deepest == CUT_DEPTH
 
     def _mapping(self, node: yaml.MappingNode, path: YamlPath, aliased: bool) -> dict[str, Any]:
         built: dict[str, Any] = {}
@@ -372,8 +369,9 @@ class _Builder:
         try:
             value = getattr(self._scalars, f"construct_yaml_{kind}")(node)
             is_long = isinstance(value, int) and value.bit_length() > _MAX_INT_BITS
-            if not is_long or self._is_in_rows(path):  # where it may be an id
-                return value
+            is_in_row = self._is_in_rows(path)  # where it may be an id
+            if is_in_row or not is_long:
+                return as_written(value, text) if is_in_row else value
         except (ValueError, LookupError, yaml.YAMLError):
             if kind == "int" and self._is_in_rows(path):
                 return text
@@ -418,7 +416,7 @@ def _bare(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     # YAML 1.1 takes 1e-05 for text: a number with an exponent needs its point.
-    mantissa, sign, exponent = repr(float(value)).partition("e")
+    mantissa, sign, exponent = str(value).partition("e")
     return f"{mantissa}{'' if '.' in mantissa or not sign else '.0'}{sign}{exponent}"
 
 

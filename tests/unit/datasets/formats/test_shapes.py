@@ -11,6 +11,7 @@ import pytest
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
+from pytest_rageval.text.row_checks import checks_of
 
 Load = Callable[..., Dataset]
 Samples = Callable[..., list[Sample]]
@@ -233,6 +234,26 @@ def test_yaml_rows_have_lines_and_text_is_not_changed(load: Load) -> None:
         ("q2", "12:30"),
     ]
     assert list(found.lines) == [3, 5]
+
+
+def test_a_decimal_of_yaml_keeps_its_text_where_a_text_is_wanted(load: Load) -> None:
+    """A reference 3.10 was 3.1, so that the right answer failed and the wrong one passed."""
+    row = (
+        "{id: 1.50, answer: 3.10, references: [3.10, -.50], contexts: [2.50], tags: 4.20,"
+        " must_include: [3.10], doc_name: 2.0, reference_ids: {a: 2.0},"
+        " answer_checks: [{equals: 2.50, weight: 1.50}, {contains: 3.10}],"
+        " cost: 2.50, more: {cost: [3.250]}}"
+    )
+    (found,) = load("r.yaml", f"- {row}\n").cases
+    assert isinstance(found, Sample)
+    assert [found.id, found.answer, found.doc_name] == ["1.50", "3.10", "2"]
+    assert [found.references, found.contexts] == [("3.10", "-.50"), ("2.50",)]
+    assert [found.must_include, found.tags] == [("3.10",), ("4.20",)]
+    assert found.reference_ids == {"a": 2}
+    numbers = [found.metadata["cost"], *found.metadata["more"]["cost"]]
+    assert ([*map(type, numbers)], numbers) == ([float, float], [2.5, 3.25])
+    equals, contains = checks_of(found.answer_checks or ())
+    assert (equals.value, equals.weight, contains.value) == ("2.50", 1.5, ("3.10",))
 
 
 @pytest.mark.parametrize(

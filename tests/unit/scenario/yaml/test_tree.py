@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml
+from pytest_rageval.scenario.yaml.tree import YamlTree, inline_text, parse_yaml
 
 
 def parsed(text: str) -> YamlTree:
@@ -42,6 +44,17 @@ def test_scalars_are_what_they_look_like() -> None:
 def test_dates_times_and_leading_zeros_stay_text(text: str) -> None:
     """PyYAML makes 12:30 the number 750 and 007 the number 7."""
     assert parsed(f"answer: {text}").data == {"answer": text}
+
+
+@pytest.mark.parametrize("text", ["3.10", "-0.50", ".5", "1.1", "1.050"])
+@pytest.mark.parametrize("rows", ["dataset: [%s]", "dataset: {rows: [%s]}"])
+def test_a_decimal_of_a_row_has_its_text(rows: str, text: str) -> None:
+    """It is a number all the same, also when it is copied and written again."""
+    data = copy.deepcopy(parsed(rows % f"{{a: {text}}}").data["dataset"])
+    (row,) = data if isinstance(data, list) else data["rows"]
+    assert (row["a"], str(row["a"]), inline_text(row)) == (float(text), text, f"{{a: {text}}}")
+    threshold = parsed(f"thresholds: {{em: {text}}}").data["thresholds"]["em"]
+    assert type(threshold) is float
 
 
 @pytest.mark.parametrize("key", ["on", "off", "yes", "null", "1", "1.5", "2024-03-01", "~", "true"])
