@@ -24,14 +24,14 @@ _IDS: Final = ("id", "docid", "documentid", "docno", "corpusid", "chunkid", "pas
 
 @dataclass(frozen=True)
 class Corpus:
-    """The texts of the chunks of each document, in file order; names are in Unicode NFC."""
+    """The texts of the chunks of each document, in file order; names are stripped and in NFC."""
 
     shown: str
     chunks: Mapping[str, tuple[str, ...]]
 
     def of_document(self, doc_name: str) -> tuple[str, ...] | None:
         """Return the chunks of a document, None if it has none."""
-        return self.chunks.get(unicodedata.normalize("NFC", doc_name))
+        return self.chunks.get(unicodedata.normalize("NFC", doc_name).strip())
 
 
 def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
@@ -51,7 +51,7 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
             problems.append(Problem(row_place(file.shown, row.line, row.number), chunk))
         else:
             doc_name, text = chunk
-            found.setdefault(unicodedata.normalize("NFC", doc_name), {})[text] = None
+            found.setdefault(doc_name, {})[text] = None
     if not found and not problems:
         problems.append(Problem(file.shown, "no chunks: an empty corpus expects nothing"))
     if problems:
@@ -139,7 +139,7 @@ def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:
         return f"a chunk needs its document under one of {', '.join(DOCUMENT_KEYS)}, or an id"
     if text is None:
         return f"a chunk needs a text under one of {', '.join(PASSAGE_KEYS)}"
-    return doc_name, text.strip()
+    return unicodedata.normalize("NFC", doc_name).strip(), text.strip()
 
 
 def _document(fields: Mapping[str, Any]) -> str | None:

@@ -442,7 +442,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "reference_contexts": lambda _name, value: parse_contexts(value),
     "retrieved_ids": lambda _name, value: retrieved_ids(value),
     "reference_ids": lambda _name, value: reference_ids(value),
-    "doc_name": lambda name, value: unicodedata.normalize("NFC", plain_text(name, value)),
+    "doc_name": lambda name, value: unicodedata.normalize("NFC", plain_text(name, value)).strip(),
     **dict.fromkeys(CHECK_FIELDS, _check),
     "tags": _tags,
     "skip": read_mark,

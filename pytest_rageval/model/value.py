@@ -226,16 +226,16 @@ def as_written(value: Any, text: str) -> Any:
 
 
 def value_text(value: Any) -> str:
-    """Return a plain value as text; a whole number is the same as a float.
+    """Return a plain value as text; a whole number is the same as a float, blanks around it go.
 
     Data frames turn whole numbers into floats where one of them is missing: the text must not
-    depend on the other rows.
+    depend on the other rows. Nor must it on a blank that nobody sees: two groups would be one.
 
-    >>> value_text(2024.0), value_text(2024), value_text(2.5), value_text("1.0")
+    >>> value_text(2024.0), value_text(2024), value_text(2.5), value_text("1.0 ")
     ('2024', '2024', '2.5', '1.0')
     """
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE
-    return str(int(value) if is_whole else value)
+    return str(int(value) if is_whole else value).strip()
 
 
 _LARGEST_WHOLE: Final = 2.0**63

@@ -25,7 +25,15 @@ import pytest
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.cost import cost_of
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.model import Bound, Case, InvalidRow, Sample, SampleResult, ScenarioView
+from pytest_rageval.model import (
+    Bound,
+    Case,
+    InvalidRow,
+    Sample,
+    SampleResult,
+    ScenarioView,
+    value_text,
+)
 from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
 from pytest_rageval.plugin.options import VARIANT, touching
 from pytest_rageval.plugin.run.gate_reports import CONTESTS, GateItem
@@ -228,7 +236,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
 
 def _are_few(field: str, samples: Iterable[Sample]) -> bool:
     """Return whether a field has few values, as one has whose values are judged apart."""
-    values = {str(field_value(sample, field)) for sample in samples} - {"None"}
+    values = {value_text(field_value(sample, field)) for sample in samples} - {"None"}
     return 2 <= len(values) <= _MOST_GROUPS
 
 

@@ -130,8 +130,8 @@ def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ..
     if path[:-1] == ("doc_weights",):
         found = _found(data, path[:1])
         listed = list(found) if isinstance(found, dict) and path[1] not in found else []
-        wanted = normalize("NFC", path[1])
-        same = (name for name in listed if normalize("NFC", name) == wanted)
+        wanted = normalize("NFC", path[1]).strip()
+        same = (name for name in listed if normalize("NFC", name).strip() == wanted)
         return ("doc_weights", next(same, path[1]))
     at = metric_step(path)
     section = _found(data, path[:at]) if at else None

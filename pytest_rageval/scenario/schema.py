@@ -249,14 +249,15 @@ class TargetSpec(Spec):
 
 
 def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
-    """Refuse a name that is given both composed and decomposed: it looks the same, and is."""
+    """Refuse a name that is given composed and decomposed, or with blanks: it looks the same."""
     seen: dict[str, str] = {}
     for name, weight in weights.items():
-        first = seen.setdefault(normalize("NFC", name), name)
+        first = seen.setdefault(normalize("NFC", name).strip(), name)
         if first != name:
             raise ValueError(
-                f"names {normalize('NFC', name)!r} twice, composed (NFC) and decomposed (NFD), "
-                f"with the weights {value_text(weights[first])} and {value_text(weight)}; keep one"
+                f"names {normalize('NFC', name).strip()!r} twice, composed (NFC) and decomposed "
+                "(NFD) or with blanks around it, with the weights "
+                f"{value_text(weights[first])} and {value_text(weight)}; keep one"
             )
     return weights
 

@@ -32,9 +32,9 @@ def resolve_weight(
     """Return the weight of ``key``: ``default`` where ``weights`` does not name it.
 
     ``default`` also without weights, and for a missing key (None, NaN). Names are compared in
-    Unicode NFC, so that a file name from macOS matches the same name typed elsewhere. Text as the
-    first argument means the old order, ``resolve_weight(key, weights)``, which is deprecated.
-    Raises ValueError for a weight that is no finite number >= 0.
+    Unicode NFC, so that a file name from macOS matches the same name typed elsewhere, and without
+    blanks around them. Text as the first argument means the old order, ``resolve_weight(key,
+    weights)``, which is deprecated. Raises ValueError for a weight that is no finite number >= 0.
 
     >>> resolve_weight({"a.pdf": 2.0}, "a.pdf"), resolve_weight({"a.pdf": 2.0}, None, 0.5)
     (2.0, 0.5)
@@ -47,9 +47,9 @@ def resolve_weight(
         return default
     if key in weights:
         return _weight(weights[key], key)
-    wanted = unicodedata.normalize("NFC", key)
+    wanted = unicodedata.normalize("NFC", key).strip()
     for name, weight in weights.items():
-        if unicodedata.normalize("NFC", name) == wanted:
+        if unicodedata.normalize("NFC", name).strip() == wanted:
             return _weight(weight, key)
     return default
 

@@ -285,8 +285,8 @@ def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
     if not weights:
         return
     names = [case.doc_name for case in cases if case.doc_name is not None]
-    present = {unicodedata.normalize("NFC", name) for name in names}
-    unused = [name for name in weights if unicodedata.normalize("NFC", name) not in present]
+    present = {unicodedata.normalize("NFC", name).strip() for name in names}
+    unused = [name for name in weights if unicodedata.normalize("NFC", name).strip() not in present]
     if unused:
         listed = ", ".join(shorten(name) for name in unused)
         binding.warnings.append(f"doc_weights names documents that no row has: {listed}")
@@ -369,9 +369,10 @@ def matches(case: Case, name: str, wanted: Any) -> bool:
         return value is wanted
     if isinstance(value, bool) or isinstance(wanted, bool):  # True in Python, TRUE in spreadsheets
         return str(value).lower() == str(wanted).lower()
+    found, meant = value_text(value), value_text(wanted)
     if name == "doc_name":
-        return unicodedata.normalize("NFC", value) == unicodedata.normalize("NFC", str(wanted))
-    return bool(value == wanted) or value_text(value) == value_text(wanted)
+        return unicodedata.normalize("NFC", found) == unicodedata.normalize("NFC", meant)
+    return bool(value == wanted) or found == meant
 
 
 def value_of(case: Case, name: str) -> Any:

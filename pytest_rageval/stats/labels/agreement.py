@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
+from pytest_rageval.model import (
+    NOTHING,
+    Agreement,
+    Disagreement,
+    HumanLabels,
+    ScenarioResult,
+    value_text,
+)
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.cells import judged_of
 from pytest_rageval.stats.labels.coefficients import (
@@ -150,7 +157,7 @@ def _slices(
         for sample in rated:
             value = field_value(result.samples[sample.position], column)
             if isinstance(value, str | bool | int):
-                parts.setdefault(str(value), []).append(sample)
+                parts.setdefault(value_text(value), []).append(sample)
         if 2 <= len(parts) <= _MOST_SLICES:
             found[column] = {
                 value: replace(

@@ -69,6 +69,14 @@ def test_names_are_compared_in_nfc(corpus: LoadCorpus) -> None:
     assert found.of_document(unicodedata.normalize("NFD", name)) == ("x",)
 
 
+def test_a_blank_around_a_name_makes_no_other_document(corpus: LoadCorpus) -> None:
+    """B7."""
+    chunks = [{"text": "x", "doc_name": "a.pdf "}, {"text": "y", "doc_name": "a.pdf"}]
+    found = corpus("c.jsonl", lines(*chunks))
+    assert found.chunks == {"a.pdf": ("x", "y")}
+    assert found.of_document(" a.pdf") == ("x", "y")
+
+
 @pytest.mark.parametrize(
     "chunk",
     [

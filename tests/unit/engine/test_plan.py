@@ -96,6 +96,13 @@ def test_a_document_is_found_in_either_unicode_form(plan: MakePlan) -> None:
     assert plan(text).info.warnings == ()
 
 
+def test_a_blank_around_a_name_takes_no_weight_away(plan: MakePlan) -> None:
+    """A4: in a row it is no part of the name, in a scenario it matches all the same."""
+    made = plan(BASE.replace("d1", "'d1 '") + "doc_weights: {' d1': 2}\n")
+    assert [case.doc_name for case in made.cases].count("d1") > 0
+    assert made.info.warnings == ()
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

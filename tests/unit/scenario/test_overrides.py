@@ -421,6 +421,9 @@ def test_a_documents_weight_is_replaced_in_whatever_form_its_name_is() -> None:
     nfc, nfd = "Pr\u00fcfung.pdf", "Pru\u0308fung.pdf"
     override = number_override("doc_weights")("--rag-doc-weight", f"{nfc}=3")
     assert applied(f"doc_weights: {{{nfd}: 2}}", override)[0] == {"doc_weights": {nfd: 3.0}}
+    assert applied(f"doc_weights: {{'{nfc} ': 2}}", override)[0] == {
+        "doc_weights": {f"{nfc} ": 3.0}
+    }
 
 
 def test_a_limit_that_is_taken_away_limits_nothing() -> None:

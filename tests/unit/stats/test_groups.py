@@ -30,8 +30,8 @@ def test_samples_with_the_same_text_are_one_group(
 ) -> None:
     samples = [
         row("a", talk=1.0),
-        row("b", talk="1"),
-        row("a", talk=""),
+        row("b", talk="1 "),
+        row(" a", talk=""),
         row(talk=""),
         row(),
     ]

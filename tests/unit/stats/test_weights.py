@@ -53,6 +53,14 @@ def test_document_names_are_compared_in_nfc() -> None:
     assert resolve_weight({decomposed: 2.0}, composed) == 2.0
 
 
+def test_a_blank_around_a_documents_name_leaves_its_weight() -> None:
+    """A4: nobody sees it in a table. (10·0 + 1·1) / 11."""
+    assert resolve_weight({"a.pdf": 10.0}, "a.pdf ") == 10.0
+    assert resolve_weight({"\u3000a.pdf": 10.0}, "a.pdf") == 10.0
+    rows = [{"doc_name": "a.pdf\u00a0", "f1": 0.0}, {"doc_name": "b.pdf", "f1": 1.0}]
+    assert weighted_metric_means(rows, ["f1"], {"a.pdf": 10.0}) == {"f1": 1 / 11}
+
+
 def test_the_weighted_score_is_a_weighted_mean_of_scores() -> None:
     """A6: (0.5·1 + 1·3) / 4 = 0.875."""
     assert compute_weighted_score({"a": 0.5, "b": 1.0}, {"a": 1.0, "b": 3.0}) == 0.875

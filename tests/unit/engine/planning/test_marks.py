@@ -69,6 +69,16 @@ def test_a_document_is_found_in_either_unicode_form(
     assert made.info.warnings == ()
 
 
+@pytest.mark.parametrize("where", ["active: fr", "active: [de, 'fr ']", "doc_name: a.pdf"])
+def test_a_blank_around_a_value_is_no_other_value(plan: MakePlan, where: str) -> None:
+    """E7: nobody sees it in a table."""
+    rows = "a,x,x,fr ,1,a.pdf\u00a0\nb,x,x,it,2,b.pdf\n"
+    made = plan(SCENARIO + f"skip: [{{where: {{{where}}}}}]\n", {"rows.csv": CSV + rows})
+    assert skipped(made) == ["a"]
+    assert made.info.warnings == ()
+    assert made.cases[0].metadata["active"] == "fr "
+
+
 def test_a_condition_that_no_row_meets_is_a_warning(plan: MakePlan) -> None:
     """E7, E12: ``level: 3`` of three conditions; the second is met by a row of another reason."""
     text = (

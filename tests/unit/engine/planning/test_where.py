@@ -21,7 +21,7 @@ from pytest_rageval.model import InvalidRow, Sample, ScenarioInfo
 CASES = (
     Sample("q1", 0, question="How long?", answer="Two days", doc_name="a.pdf", metadata={"n": 3}),
     Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata={"n": 4.0, "ok": True}),
-    InvalidRow("q3", 2, 3, None, "bad", doc_name="Ärger.pdf", metadata={"n": "3"}),
+    InvalidRow("q3", 2, 3, None, "bad", doc_name="Ärger.pdf", metadata={"n": "3 "}),
 )
 INFO = ScenarioInfo("bot", "bot.yaml", "bot.yaml", (), metadata_columns=("n", "ok"))
 PLAN = Plan(INFO, (), CASES, frozenset())
