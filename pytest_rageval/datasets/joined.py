@@ -259,7 +259,11 @@ class Answers:
         }
         ours = {field: row.fields[name] for name, field in fields.items()}
         gone = [name for name in gone if ours.get(by := stale[fields[name]], by) != theirs.get(by)]
-        self._stale |= {name: f"{stale[fields[name]].removesuffix('s')}s" for name in gone}
+        self._stale |= {
+            name: f"{stale[fields[name]].removesuffix('s')}s"
+            for name in gone
+            if row.fields[name] != theirs.get(fields[name])
+        }
         return replace(row, fields={k: v for k, v in row.fields.items() if k not in gone})
 
     def _field_of(self, column: str, key_map: Mapping[str, str]) -> str:

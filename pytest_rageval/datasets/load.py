@@ -133,7 +133,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
     seen = seen if second is None else second.seen_in(seen)
     is_merged = spec.merge_rows is not None or (answers is not None and answers.merge_rows)
-    hint = source.hint(tuple(key_map.columns), spec)
+    left_notes = () if second is None else tuple(second.notes(shown))
+    hint = " ".join(filter(None, (source.hint(tuple(key_map.columns), spec), *left_notes)))
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint, brought),
         *_duplicate_ids(cases, chosen, shown, spec.key_map.get("id") or likely.get("id", "id")),
@@ -153,7 +154,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
             *_of_turns(key_map, shown),
             *unread_grades(seen, is_merged=is_merged),
             *joined_ids(seen),
-            *(() if second is None else second.notes(shown)),
+            *left_notes,
         ),
         left_out=left_out,
         hint=hint,

@@ -349,6 +349,8 @@ def _refuse_messages(said: Sequence[Part]) -> None:
     turns: dict[str, dict[str, None]] = {}
     for key, value in (one for part in said for one in part.turn):
         turns.setdefault(key, {})[value] = None
+    if len(turns.get(_ID, ())) == len(said) > 2:  # those of chunks
+        del turns[_ID]
     for key in [key for key in turns if key != _ID] or turns:
         if len(values := list(turns[key])) > 1:
             raise TargetError(

@@ -35,6 +35,8 @@ _PREFIX: Final = re.compile(
     r"\s*(?:[-*+>•]\s+|\(?(?:(?:\d{1,3}|[a-zA-Z])[)、]|\d{1,3}\.(?!\d)|[a-z]\.(?![\da-zA-Z]))\s*)*"
 )
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
+_AN_INITIAL: Final = re.compile(r" [A-Z]\. ?[A-Z]")
+_TWO_NAMES: Final = re.compile(r" [A-Z][a-z]+ [A-Z]")
 
 _NEVER_LAST_WORDS: Final = (
     "dr mr mrs ms prof e.g eg i.e ie vs cf approx gen sen hon rev gov capt lt sgt viz resp messrs "
@@ -176,9 +178,11 @@ def _is_abbreviation(text: str, full_stop: int, following: str) -> bool:
     if word in _BEFORE_A_SMALL_LETTER or is_unit:
         return following[:1].islower()
     if word in ("a.m", "p.m"):
-        return following[:1].islower() or following.lower() in _AFTER_A_TIME
+        is_place = following.lower() not in _STARTERS and _TWO_NAMES.match(text, full_stop + 1)
+        return following[:1].islower() or following.lower() in _AFTER_A_TIME or bool(is_place)
     if word in _BEFORE_A_NAME or _INITIALS.match(word):
-        return following.lower() not in _STARTERS or following[:1].islower()
+        is_initial = len(following) == 1 and _AN_INITIAL.match(text, full_stop + 1)
+        return following.lower() not in _STARTERS or following[:1].islower() or bool(is_initial)
     return False
 
 

@@ -21,6 +21,8 @@ from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
         "Items, e.g. shoes, i.e. footwear, can be returned.",
         "He left at 5 p.m. and came back.",
         "It ends at 5 p.m. Monday, or at 9 a.m. EST.",
+        "It ends at 5 p.m. New York time.",
+        "They asked Rep. A. Smith about it.",
         "Ms. Smith, of St. Gallen, asked 30 Ms. Smiths.",
         "The Dept. of Health, ca. 1889, moved to Washington, CA. USA.",
         "The rise of 5 m. has an end.",
