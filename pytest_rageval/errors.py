@@ -154,18 +154,23 @@ _LIKE_A_KEY = re.compile(
 def hide_keys(text: str) -> str:
     """Return a text with asterisks for what looks like a key, and for passwords and keys of URLs.
 
-    >>> hide_keys("Bearer abc, sk-12345, http://user:secret@host/?key=abc")
-    'Bearer ***, sk-***, http://user:***@host/?key=***'
+    >>> hide_keys("Bearer abc, or sk-12345, http://user:secret@host/?key=abc")
+    'Bearer *** or sk-***, http://user:***@host/?key=***'
     """
     hidden = _LIKE_A_KEY.sub(lambda found: f"{found[1] or found[2] or found[3]}***", text)
     return shown_queries(hidden)
+
+
+def hide_secrets(text: str) -> str:
+    """Return the text of an error without keys, and without values with the names of secrets."""
+    return shown_message(hide_keys(text))
 
 
 def error_line(error: BaseException, most: int = 300) -> str:
     """Return type and text of an error in one line, ``most`` characters of it, without keys."""
     name = type(error).__name__
     try:
-        text = shorten(shown_message(hide_keys(" ".join(str(error).split()))), most)
+        text = shorten(hide_secrets(" ".join(str(error).split())), most)
     except Exception:  # noqa: BLE001  (an exception whose own text raises)
         text = ""
     return f"{name}: {text}" if text else name
@@ -175,7 +180,7 @@ def describe_error(error: BaseException) -> str:
     """Return what went wrong in a user's code, and where: ``KeyError: 'x' (my_metrics.py:5)``."""
     name = type(error).__name__
     try:
-        text = shorten(shown_message(hide_keys(str(error))), 300)
+        text = shorten(hide_secrets(str(error)), 300)
     except Exception:  # noqa: BLE001  (an exception whose own text raises)
         text = ""
     place = _place_of(error)

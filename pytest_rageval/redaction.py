@@ -110,6 +110,11 @@ _IN_QUERY = re.compile(r"(?<=[?&])(?P<name>[\w.-]+)=(?![{$*])[^\s&#\"'<>)]+")
 _CLEAR_NAME = re.compile(r"(?i)(?:api|access)[_-]?key|pass(?:w|phrase)|pwd|secret|credential")
 _NO_SECRET = re.compile(r"(?i)\*{3}|\$\{|[^\w\s]*(?:none|null|true|false)?[^\w\s]*(?:\s|$)")
 _RUN = re.compile(r"[\w.~+/%=-]*")
+_CODE = re.compile(r"(?:[a-z_]\w*\.)*[a-z_]\w*[\[(]|str\b")
+_QUOTED = re.compile(
+    r"(?P<quote>[\"'])(?P<name>[\w.-]+)(?P=quote)\s*:\s*(?P<around>[\"'])"
+    r"(?P<value>[^\"']+)(?P=around)"
+)
 
 
 def shown_queries(text: str) -> str:
@@ -130,12 +135,22 @@ def shown_message(text: str) -> str:
 
     >>> shown_message("sort_key=date, token=<eos>, api_key=None, token=0f3c9a12, api_key=abc")
     'sort_key=date, token=<eos>, api_key=None, token=***, api_key=***'
+    >>> shown_message("{'user': 'svc', 'password': 'hunter2'}, api_key=os.environ['KEY']")
+    "{'user': 'svc', 'password': '***'}, api_key=os.environ['KEY']"
     """
+    text = _QUOTED.sub(_shown_item, text)
     return _SECRET_VALUE.sub(HIDDEN, secret_pairs(text, _unless_a_word))
 
 
+def _shown_item(item: re.Match[str]) -> str:
+    """Return an item of a dict, or of JSON, without its secret."""
+    value = item["value"]
+    said = _unless_a_word(item["name"], value) if names_secret(item["name"]) else value
+    return item[0] if said == value else item[0].replace(value, said)
+
+
 def _unless_a_word(name: str, value: str) -> str:
-    if _NO_SECRET.match(value):
+    if _NO_SECRET.match(value) or _CODE.match(value):
         return value
     if _CLEAR_NAME.search(name):
         return HIDDEN

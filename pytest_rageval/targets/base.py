@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.errors import RagevalError, error_line, hide_keys, shorten
+from pytest_rageval.errors import RagevalError, error_line, hide_secrets, shorten
 from pytest_rageval.model import NOTHING, Sample, is_no_value, json_plain
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
@@ -213,7 +213,7 @@ def _frames(error: BaseException) -> list[str]:
 
 def _shown(frame: traceback.FrameSummary) -> str:
     place = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
-    return f"{place}: {shorten(hide_keys(frame.line), 120)}" if frame.line else place
+    return f"{place}: {shorten(hide_secrets(frame.line), 120)}" if frame.line else place
 
 
 MOST_CHARACTERS: Final = 1_000_000
@@ -272,7 +272,7 @@ def error_in(found: object) -> str:
     """
     said = found.get("error") if isinstance(found, Mapping) else None
     is_none = isinstance(said, float) or is_no_error(said)
-    return "" if is_none else shorten(hide_keys(str(said)), 200)
+    return "" if is_none else shorten(hide_secrets(str(said)), 200)
 
 
 def is_no_error(said: object) -> bool:

@@ -222,7 +222,7 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("text", ["x", "a=1 ", "token=1 ", "token={{", "x=", "?a&"])
+@pytest.mark.parametrize("text", ["x", "a=1 ", "token=1 ", "token={{", "x=", "?a&", "'a':'", "a.a"])
 def test_long_texts_take_linear_time(text: str) -> None:
     """100,000 characters took up to 37 seconds."""
     long = text * (300_000 // len(text))
@@ -245,6 +245,8 @@ def test_a_value_with_blanks_hides_no_secret_after_it() -> None:
         ("session=3f2a9c1b-aaaa expired", "session=*** expired"),
         ("sig=AKIA1234567890ABCD, ghp_12345678901234567890", "sig=***, ***"),
         ("cache_key=0123456789abcdef0123, x", "cache_key=***, x"),
+        ("{'host': 'db', 'password': 'hunter2'}", "{'host': 'db', 'password': '***'}"),
+        ('{"x-api-key": "0f3c9a12bb34"}', '{"x-api-key": "***"}'),
     ],
 )
 def test_an_exception_names_no_key(text: str, shown: str) -> None:
@@ -262,6 +264,8 @@ def test_an_exception_names_no_key(text: str, shown: str) -> None:
         "no row with key='How many days do I have?'",
         "GET /s?monkey=banana&max_tokens=400 failed",
         "/s?api_key=${API_KEY}: it is not set",
+        "api_key=os.environ['KEY'] raised; expected api_key=str, got None",
+        "{'key': 'doc_12345', 'keywords': 'secret garden'}",
     ],
 )
 def test_an_exception_that_names_no_key_is_shown_as_it_is(text: str) -> None:
