@@ -58,6 +58,8 @@ class SavedScenario(Value, frozen=True, kw_only=True):
 
     name: str
     path: str
+    test: str = ""
+    """The test function over its samples; "" for a run of the file itself."""
     snapshot_sha256: str = ""
     dataset_sha256: str = ""
     overridden: tuple[str, ...] = ()
@@ -162,6 +164,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "scenario": SavedScenario(
             name=info.name,
             path=info.path,
+            test="" if info.is_of_file else info.nodeid,
             snapshot_sha256=info.snapshot_sha256,
             dataset_sha256=info.dataset_sha256,
             overridden=info.overridden,

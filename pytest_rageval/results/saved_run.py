@@ -19,7 +19,7 @@ from pytest_rageval.errors import (
 )
 from pytest_rageval.model import NOTHING, TOLERANCE, MetricColumn, Outcome, SampleResult, Value
 from pytest_rageval.model.measured import CODE, Code
-from pytest_rageval.results.layout import RESULTS_SCHEMA, ResultsFile, SavedHead
+from pytest_rageval.results.layout import RESULTS_SCHEMA, ResultsFile, SavedHead, SavedScenario
 from pytest_rageval.text.codec import excess, from_json
 
 _LISTED = 20
@@ -45,6 +45,10 @@ class _Outline(Value, frozen=True):
     samples: list[Any]
 
 
+class _About(Value, frozen=True):
+    scenario: SavedScenario
+
+
 class _Version(Value, frozen=True):
     schema: Any = 0
 
@@ -59,6 +63,14 @@ def is_saved_run(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+def saved_scenario(path: Path) -> SavedScenario | None:
+    """Return what a saved run says of its scenario, None for a file that is none."""
+    try:
+        return from_json(path.read_text("utf-8-sig"), _About).scenario
+    except (OSError, ValueError):
+        return None
 
 
 def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown: str) -> SavedRun:

@@ -175,3 +175,35 @@ def test_a_saved_run_is_replaced_at_its_path(saved: Project) -> None:
     saved.file("kept.json", json.dumps({"samples": [], **plain, "schema": 99}, indent=2))
     assert saved.pytest("--rag-save=kept.json").ret == pytest.ExitCode.OK
     assert json.loads((saved.path / "kept.json").read_text("utf-8"))["schema"] == 1
+
+
+BOT = {"name": "bot", "dataset": [{"answer": "a", "references": ["a"]}], "metrics": ["em"]}
+
+
+def test_scenarios_of_one_name_do_not_replace_each_others_runs(project: Project, run: Run) -> None:
+    """[D8] Also in folders of their own: rageval_baselines is one folder for all."""
+    project.file("pytest.ini", "[pytest]\nrageval_baselines = saved\n")
+    for name in ("one", "two"):
+        text = json.dumps({**BOT, "output_dir": f".rageval/{name}"})
+        project.file(f"{name}/bot.rageval.yaml", text)
+    run().stdout.fnmatch_lines(["*Give one of them another 'name'"])
+    assert run("one", "--rag-save=main").ret == 0
+    run("two", "--rag-save=main").stdout.fnmatch_lines(
+        ["*main.json holds a run of one/bot.rageval.yaml: give one of them another 'name'*"]
+    )
+    assert run("one", "--rag-compare=main").ret == 0
+    run("two", "--rag-save-failed=main").stdout.fnmatch_lines(["baseline main saved: *"])
+    (project.path / "two" / "bot.rageval.yaml").rename(project.path / "bot.rageval.yaml")
+    run("bot.rageval.yaml", "--rag-save=main").stdout.fnmatch_lines(["baseline main saved: *"])
+
+
+def test_test_functions_do_not_replace_each_others_runs(project: Project, run: Run) -> None:
+    """[D8] The second one's became what the first one was compared with."""
+    project.file("bot.yaml", json.dumps(BOT))
+    test = "@pytest.mark.rag_scenario('bot.yaml')\ndef test_{}(rageval):\n    rageval.check()\n"
+    project.file("test_bot.py", "import pytest\n" + test.format("one") + test.format("two"))
+    run("test_bot.py::test_one", "--rag-save=main").stdout.fnmatch_lines(["baseline main saved: *"])
+    run("test_bot.py::test_two", "--rag-save=main").stdout.fnmatch_lines(
+        ["*main.json holds a run of test_bot.py::test_one: give one of them another 'name'*"]
+    )
+    run("test_bot.py::test_one", "--rag-save=main").stdout.fnmatch_lines(["baseline main saved: *"])

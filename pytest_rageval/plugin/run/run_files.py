@@ -152,6 +152,13 @@ class BaselineSaver:
         if is_path(self.name or "") and path.exists() and not self._may_replace(path):
             what = f"{self._run_paths.shown(path)} exists and is not a saved run"
             yield f"{what}; name another file, or delete this one"
+        if not (self._saves_failed or is_path(self.name or "")) and (
+            other := self._other(path, info)
+        ):
+            yield (
+                f"{self._run_paths.shown(path)} holds a run of {other}: give one of them another "
+                f"'name', save under another name, or replace it (--rag-save-failed {self.name})"
+            )
         if self._takes_place_of_pinned(path, info) and not self._saves_failed:
             yield (
                 f"it is pinned: runs are compared with it over several looks ('looks' in compare). "
@@ -173,6 +180,25 @@ class BaselineSaver:
         from pytest_rageval.results.saved_run import is_saved_run
 
         return is_saved_run(path)
+
+    def _other(self, path: Path, info: ScenarioInfo) -> str:
+        """Return the scenario file, or test function, whose saved run ``path`` is; "" for ours.
+
+        A file that is no longer there has been renamed.
+        """
+        if not path.exists():
+            return ""
+        # Not at the top: most runs are not saved.
+        from pytest_rageval.results.saved_run import saved_scenario
+
+        saved = saved_scenario(path)
+        if saved is None:
+            return ""
+        is_other_file = saved.path != info.path and (self._run_paths.root / saved.path).is_file()
+        own = "" if info.is_of_file else info.nodeid
+        if is_other_file or (saved.test and saved.test != own):
+            return saved.test or saved.path
+        return ""
 
     def _takes_place_of_pinned(self, path: Path, info: ScenarioInfo) -> bool:
         """Return whether ``path`` replaces a pinned run that is there, or would be read before it.

@@ -38,16 +38,21 @@ def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
 
     A file may claim its name again, for instance for a test function.
     """
-    base = config.stash[SETTINGS].run_paths.run_base(info.output_dir)
+    paths = config.stash[SETTINGS].run_paths
+    base, shares = paths.run_base(info.output_dir), paths.baselines is not None
+    or_folder = " or 'output_dir'"
+    folders = [base / run_folder(info.title), base / folder_name(info.name)]
+    if paths.baselines is not None:  # one folder for all of them
+        folders.append(paths.baseline_folder(info.title, info.output_dir))
     claimed = config.stash.setdefault(_CLAIMED, {})
     # The folder of all variants, too: what compares them is there.
-    for folder in (base / run_folder(info.title), base / folder_name(info.name)):
+    for folder in folders:
         other, known = claimed.setdefault(folder, (path.resolve(), info))
         if other == path.resolve():
             continue
         message = (
             f"name: {info.name!r} is also the name of {known.path}: both would share run folder, "
-            "history and baselines. Give one of them another 'name' or 'output_dir'"
+            f"history and baselines. Give one of them another 'name'{'' if shares else or_folder}"
         )
         raise DuplicateNameError([Problem(info.path, message)])
 

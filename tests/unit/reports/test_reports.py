@@ -163,6 +163,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
     assert found["scenario"] == {
         "name": "s",
         "path": "s.yaml",
+        "test": "",
         "snapshot_sha256": "abc",
         "dataset_sha256": "def",
         "overridden": ["gates.f1"],
