@@ -17,6 +17,8 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate
 from os.path import isfile
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 _LOCK: Final = threading.RLock()
 _LISTED = 10
 _GUESSES = 3
+_PYTHON: Final = Path(str(importlib.__file__)).parent.parent
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _FOREIGN_FRAMES = ("<frozen importlib", str(importlib.__file__), __file__)
 
 
@@ -44,7 +48,7 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
     ``folders`` (the scenario's, then the rootdir) are added to ``sys.path`` as ``mode`` says; for a
     package, the folder that contains it. Raises ImportPathError when ``path`` is malformed, or the
     module does not exist, raises, lacks the attribute, or is loaded from another place than the
-    first folder that has it.
+    first folder that has it; also if that happened to what it imports from its own folder.
     """
     module_name, attributes = split_path(path)
     folders = [folder.absolute() for folder in folders]
@@ -78,26 +82,15 @@ def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") 
     if loaded is not None:
         return Path(loaded)
     own = [_base(folder.absolute()) for folder in folders] if mode != "importlib" else []
-    below = name.replace(".", "/")
-    candidates = (
-        base / f"{below}{ending}"
-        for base in (*own, *map(Path, sys.path))
-        for ending in ("/__init__.py", ".py")
-    )
-    # Path.is_file raises for a name that is too long.
-    return next((file for file in candidates if isfile(file)), None)  # noqa: PTH113
+    return _file_in((*own, *map(Path, sys.path)), name)
 
 
 def functions_in(file: Path) -> list[str]:
     """Return the public functions and classes of a Python file; [] if it cannot be read as one."""
-    try:
-        found = ast.parse(file.read_bytes()).body
-    except (OSError, SyntaxError, ValueError):
-        return []
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return [
         definition.name
-        for definition in found
+        for definition in _tree(file).body
         if isinstance(definition, kinds) and not definition.name.startswith("_")
     ]
 
@@ -166,6 +159,7 @@ def _module(name: str, folders: Sequence[Path], mode: ImportMode) -> ModuleType:
         raise ImportPathError(_raised("importing", name, error)) from error
     if mode != "importlib":
         _check_origin(name, folders)
+        _check_imports(name, folders)
     return module
 
 
@@ -232,15 +226,79 @@ def _check_origin(name: str, folders: Sequence[Path]) -> None:
     """Raise ImportPathError if another folder's module of the same name was imported instead."""
     top = name.partition(".")[0]
     file = getattr(sys.modules.get(top), "__file__", None)
-    for folder in map(_base, folders):
-        for candidate in (folder / top / "__init__.py", folder / f"{top}.py"):
-            if candidate.is_file():
-                if file is None or not Path(file).is_file() or not candidate.samefile(file):
-                    raise ImportPathError(
-                        f"{candidate} cannot be imported: {top!r} is already "
-                        f"{file or 'part of Python'}; rename one of them"
-                    )
-                return
+    candidate = _file_in(map(_base, folders), top)
+    if candidate and not (file and Path(file).is_file() and candidate.samefile(file)):
+        raise ImportPathError(
+            f"{candidate} cannot be imported: {top!r} is already "
+            f"{file or 'part of Python'}; rename one of them"
+        )
+
+
+def _check_imports(name: str, folders: Sequence[Path]) -> None:
+    """Raise ImportPathError if the module has another folder's module for one that is beside it.
+
+    So for what it imports from its own folder. Python's modules, installed ones and ``conftest``
+    are left alone, and so is one of the first of the ``folders`` that has it: that one comes first
+    in a run of this scenario alone, too.
+    """
+    file = Path(getattr(sys.modules[name], "__file__", None) or "")
+    if not file.is_file() or _is_installed(file):
+        return
+    home = file.parents[name.count(".") + (file.name == "__init__.py")]
+    files = [file]
+    for importing in files:  # which grows
+        for line, imported in _imports_in(importing):
+            own = _file_in([home], imported)
+            if own is None or own in files or imported == "conftest":
+                continue
+            loaded = Path(getattr(sys.modules.get(imported), "__file__", None) or "")
+            meant = [own, _file_in(map(_base, folders), imported) or own]
+            if loaded.is_file() and not (_is_installed(loaded) or any(map(loaded.samefile, meant))):
+                raise ImportPathError(
+                    f"{importing}:{line} imports {imported!r}, which is already {loaded}, not "
+                    f"{own}; rename one of them, or run the two folders apart"
+                )
+            if own.parent == home:
+                files.append(own)
+
+
+def _is_installed(file: Path) -> bool:
+    """Return whether a module is one of Python, or of an installed package."""
+    return file.is_relative_to(_PYTHON) or not _INSTALLED.isdisjoint(file.parts)
+
+
+@cache
+def _imports_in(file: Path) -> list[tuple[int, str]]:
+    """Return the lines and names of what a file imports: of ``a.b`` also ``a``; none by dots."""
+    found = []
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        every = (accumulate(name.split("."), "{}.{}".format) for name in names)
+        found += [(node.lineno, part) for parts in every for part in parts]
+    return found
+
+
+def _tree(file: Path) -> ast.Module:
+    """Return the syntax tree of a Python file; an empty one if it cannot be read as one."""
+    try:
+        return ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _file_in(folders: Iterable[Path], name: str) -> Path | None:
+    """Return the file of a module in the first of the folders that has it, or None."""
+    below = name.replace(".", "/")
+    candidates = (
+        folder / f"{below}{ending}" for folder in folders for ending in ("/__init__.py", ".py")
+    )
+    # Path.is_file raises for a name that is too long.
+    return next((file for file in candidates if isfile(file)), None)  # noqa: PTH113
 
 
 def _attribute(holder: object, name: str, shown: str) -> object:

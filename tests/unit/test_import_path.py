@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -300,6 +301,60 @@ class TestAModuleFromElsewhere:
         one = write("one/own_first.py", "X = 1")
         two = write("two/own_first.py", "X = 2")
         assert import_object("own_first:X", [one, two]) == 1
+
+    @pytest.mark.parametrize(
+        ("files", "where", "what"),
+        [
+            ({"own_bot": "from own_help import X"}, "own_bot.py:1", "own_help"),
+            ({"own_bot": "def f():\n    import own_help as h"}, "own_bot.py:2", "own_help"),
+            ({"own_bot": "import own_mid", "own_mid": "import own_help"}, "own_mid.py:1", ""),
+            ({"own_bot": "from own_pack import part"}, "own_bot.py:1", "own_pack/part"),
+            ({"own_bot": "import own_pack.part"}, "own_bot.py:1", "own_pack/part"),
+        ],
+    )
+    def test_also_what_it_imports_from_its_folder(
+        self, write: Write, files: dict[str, str], where: str, what: str
+    ) -> None:
+        """It would run with the other folder's code, and not so alone."""
+        for module in ("own_help", "own_pack/part"):
+            write(f"one/{module}.py", "X = 1")
+            write(f"two/{module}.py", "X = 2")
+        one = write("one/own_first.py", "import own_help, own_pack.part")
+        two = one.parent / "two"
+        for name, text in files.items():
+            write(f"two/{name}.py", text)
+        import_object("own_first:own_help", [one])
+        module = what or "own_help"
+        assert refusal("own_bot:__name__", two) == (
+            f"{two / where} imports {module.replace('/', '.')!r}, which is already "
+            f"{one / module}.py, not {two / module}.py; rename one of them, or run the two "
+            "folders apart"
+        )
+
+    @pytest.mark.parametrize("name", ["own_help", "conftest", "json", "pluggy"])
+    def test_what_it_imports_is_left_alone(
+        self, write: Write, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        """Where it is its own, or one of pytest, of Python or of an installed package."""
+        write(f"own/{name}.py", "X = 1")
+        folder = write("own/own_bot.py", f"import {name}")
+        other = ModuleType("conftest")
+        other.__file__ = str(write("other/conftest.py") / "conftest.py")
+        monkeypatch.setitem(sys.modules, "conftest", other)
+        assert import_object("own_bot:__name__", [folder]) == "own_bot"
+        assert import_object("own_bot:__name__", [folder.parent, folder]) == "own_bot"
+
+    def test_the_scenarios_folder_comes_before_that_of_the_module(self, write: Write) -> None:
+        """As in a run of this scenario alone."""
+        one = write("one/own_help.py", "X = 1")
+        write("two/own_help.py", "X = 2")
+        two = write("two/own_bot.py", "from own_help import X")
+        assert import_object("own_bot:X", [one, two]) == 1
+
+    def test_a_cycle_of_imports_is_followed_once(self, write: Write) -> None:
+        write("own_help.py", "import own_bot")
+        folder = write("own_bot.py", "import own_help")
+        assert import_object("own_bot:__name__", [folder]) == "own_bot"
 
 
 class TestNoSuchAttribute:
