@@ -35,6 +35,7 @@ _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_i
 """The fields that become a list where several rows are one sample."""
 
 _MARKS: Final = ("skip", "xfail")
+_EMPTY: Final[tuple[Any, ...]] = ("", [], {})
 _ANSWERS_FIELD: Final = {alias: name for name, all_ in OF_ANSWERS.items() for alias in all_}
 
 
@@ -171,6 +172,8 @@ class Answers:
         self._stale: dict[str, str] = {}
         self._columns: dict[str, str] = {}
         self._own: dict[str, None] = {}
+        self.filled: set[str] = set()
+        """The columns of the first file with a value in any row."""
         self._by_key: dict[str, Row] = {}
         self._used: set[str] = set()
         problems = [problem for row in rows if (problem := self._add(row)) is not None]
@@ -218,6 +221,8 @@ class Answers:
                 yield row
                 continue
             columns.update(dict.fromkeys(row.fields))
+            has = (name for name, value in row.fields.items() if value not in _EMPTY)
+            self.filled.update(name for name in has if not is_missing(row.fields[name]))
             key = _text_at(row, _key_column(row, self._spec.key, mapped))
             found_any = found_any or key is not None
             yield self._join(self._without_stale(row, key, stale, key_map), key, shown, key_map)

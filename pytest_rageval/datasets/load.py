@@ -161,7 +161,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         likely=likely,
         doubts=(*seen.doubts(), *find_grade_doubts(seen, is_merged=is_merged)),
         answered_by=seen.theirs if seen.has_their_answers else "",
-        beside_answers=frozenset(seen.joined.keys() - seen.own),
+        beside_answers=frozenset(seen.joined.keys() - (second.filled if second else ())),
     )
 
 

@@ -76,20 +76,18 @@ def saved_rows(
     """
     heads = frozenset(map(head_of, label_columns))
     rows = [(sample, row) for sample in result.samples if (row := sample.dataset_row) is not None]
-    changed = sum(
-        not heads.isdisjoint(row) and not _is_as_labelled(sample, result, heads)
-        for sample, row in rows
-    )
+    changed = sum(_has_other_answer(sample, result, heads) for sample, _ in rows)
     left_out = heads if changed else frozenset()
     return [{k: v for k, v in row.items() if k not in left_out} for _, row in rows], changed
 
 
-def _is_as_labelled(sample: SampleResult, result: ScenarioResult, heads: Collection[str]) -> bool:
-    """Return whether the labels in a row's columns are about the answer of the run."""
+def _has_other_answer(sample: SampleResult, result: ScenarioResult, heads: Collection[str]) -> bool:
+    """Return whether a row has labels in its columns, and none about the answer of the run."""
     digest = answer_digest(sample.answer, sample.contexts)
     of_metrics = (human.labels.get(sample.sample_id, ()) for human in result.info.human)
     labels = (label for labels in of_metrics for label in labels)
-    return any(label.digest == digest and head_of(label.annotator) in heads for label in labels)
+    digests = [label.digest for label in labels if head_of(label.annotator) in heads]
+    return bool(digests) and digest not in digests
 
 
 def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:

@@ -108,6 +108,7 @@ class StreamedAnswer:
         self._path = path
         self._events = frozenset(name.lower() for name in events)
         self._parts: list[Part] = []
+        self._called: dict[tuple[str, Turn], int] = {}
         self._repeats: list[Part] = []
         self._left_out: dict[str, None] = {}
         self._failure = ""
@@ -125,7 +126,8 @@ class StreamedAnswer:
         if part is not None and not is_end(part.types, part.text, is_alone=not part.place):
             is_taken = self._take(part)
         if (teller := _teller_of(event.data))[1] and calls_tool(event, self._path):
-            self._parts = [part.before_call(*teller) for part in self._parts]
+            begin, self._called[teller] = self._called.get(teller, 0), len(self._parts)
+            self._parts[begin:] = [part.before_call(*teller) for part in self._parts[begin:]]
         is_after_json = bool(self._parts and self._parts[0].place)
         steps = self._path.steps if self._path else ()
 

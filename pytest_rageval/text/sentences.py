@@ -36,7 +36,8 @@ _PREFIX: Final = re.compile(
 )
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
 _AN_INITIAL: Final = re.compile(r" [A-Z]\. ?[A-Z]")
-_TWO_NAMES: Final = re.compile(r" [A-Z][a-z]+ [A-Z]")
+_BEGINS: Final = re.compile(r"\s+[A-Z][a-z]+(?: [a-z]|, )")
+"""What is a sentence behind a time of day: one word with a capital letter, and further ones."""
 
 _NEVER_LAST_WORDS: Final = (
     "dr mr mrs ms prof e.g eg i.e ie vs cf approx gen sen hon rev gov capt lt sgt viz resp messrs "
@@ -59,10 +60,11 @@ _BEFORE_A_SMALL_LETTER: Final = frozenset(_BEFORE_A_SMALL_LETTER_WORDS.split())
 _UNITS: Final = frozenset(("ms", "ft"))
 # What follows a time of day within a sentence: "at 5 p.m. Monday", "at 9 a.m. EST".
 _AFTER_A_TIME_WORDS: Final = (
-    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri "
-    "sat sun january february march april may june july august september october november "
-    "december eastern pacific central mountain est edt et pst pdt pt cst cdt ct mst mdt mt gmt bst "
-    "utc cet cest ist jst hkt sgt aest"
+    "mon tue tues wed thu thur thurs fri sat sun eastern pacific central mountain european local "
+    "jan feb mar apr jun jul aug sep sept oct nov dec january february march april may june july "
+    "august september october november december monday tuesday wednesday thursday friday saturday "
+    "sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays est edt et pst pdt pt "
+    "cst cdt ct mst mdt mt gmt bst utc cet cest ist jst hkt sgt aest"
 )
 _AFTER_A_TIME: Final = frozenset(_AFTER_A_TIME_WORDS.split())
 _STARTERS_WORDS: Final = (
@@ -176,10 +178,10 @@ def _is_abbreviation(text: str, full_stop: int, following: str) -> bool:
     if word in _BEFORE_A_NUMBER and following[:1].isdigit():
         return True
     if word in _BEFORE_A_SMALL_LETTER or is_unit:
-        return following[:1].islower()
-    if word in ("a.m", "p.m"):
-        is_place = following.lower() not in _STARTERS and _TWO_NAMES.match(text, full_stop + 1)
-        return following[:1].islower() or following.lower() in _AFTER_A_TIME or bool(is_place)
+        return following[:1].islower() or (word == "ft" and following[:1].isdigit())
+    if word in ("a.m", "p.m") and following.lower() not in _STARTERS:
+        begins = following.lower() not in _AFTER_A_TIME and _BEGINS.match(text, full_stop + 1)
+        return not begins
     if word in _BEFORE_A_NAME or _INITIALS.match(word):
         is_initial = len(following) == 1 and _AN_INITIAL.match(text, full_stop + 1)
         return following.lower() not in _STARTERS or following[:1].islower() or bool(is_initial)

@@ -22,6 +22,8 @@ from pytest_rageval.text.sentences import counts_as_sentence, split_sentences
         "He left at 5 p.m. and came back.",
         "It ends at 5 p.m. Monday, or at 9 a.m. EST.",
         "It ends at 5 p.m. New York time.",
+        "It is open 9 a.m. - 5 p.m. Mondays to Fridays, and from 9 a.m. 7 days a week.",
+        "It closes at 5 p.m. Nov. 30, and he is 6 ft. 2 tall.",
         "They asked Rep. A. Smith about it.",
         "Ms. Smith, of St. Gallen, asked 30 Ms. Smiths.",
         "The Dept. of Health, ca. 1889, moved to Washington, CA. USA.",

@@ -395,6 +395,8 @@ def test_labels_beside_other_answers_are_refused(plan: MakePlan, problems: Probl
     assert "'ok' is of gold.csv, and the answers are of a.csv: a label is of the answer" in found
     both = {"gold.csv": gold, "a.csv": "id,answer,ok\na,bad,0\nb,worse,0\n"}
     assert problems(keys, both) == [found]  # those of gold.csv would count
+    blank = {**both, "gold.csv": "id,references,ok\na,x,\nb,y,\n"}
+    assert said(labels_of(plan(keys, blank))).keys() == {"a", "b"}
     gold = "id,references\na,x\nb,y\n"
     assert labels_of(plan(keys, {"gold.csv": gold, "a.csv": "id,answer,ok\na,bad,0\nb,worse,0\n"}))
     keys = keys.replace("dataset: gold.csv", "dataset: {path: gold.csv, key_map: {answer: answer}}")
