@@ -108,7 +108,9 @@ def shown_text(text: str) -> str:
 
 _IN_QUERY = re.compile(r"(?<=[?&])(?P<name>[\w.-]+)=(?![{$*])[^\s&#\"'<>)]+")
 _CLEAR_NAME = re.compile(r"(?i)(?:api|access)[_-]?key|pass(?:w|phrase)|pwd|secret|credential")
-_NO_SECRET = re.compile(r"(?i)\*{3}|\$\{|[^\w\s]*(?:none|null|true|false)?[^\w\s]*(?:\s|$)")
+_NO_SECRET = re.compile(
+    r"(?i)\*{3}|\$\{|<|(?:in|or|and|is|not)\b|[^\w\s]*(?:none|null|true|false)?[^\w\s]*(?:\s|$)"
+)
 _RUN = re.compile(r"[\w.~+/%=-]*")
 _CODE = re.compile(r"(?:[a-z_]\w*\.)*[a-z_]\w*[\[(]|str\b")
 _QUOTED = re.compile(
@@ -158,9 +160,10 @@ def _unless_a_word(name: str, value: str) -> str:
     assert found is not None  # it may be empty
     run = found[0]
     least = 16 if name.lower().endswith("key") else SHORTEST_SECRET  # an id of a row, too
-    is_mixed = run.upper() != run.lower() and any(map(str.isdigit, run))
+    parts = re.split(r"[\W_]+", run)  # "refunds_2024" is a name
+    is_mixed = any(not (part.isalpha() or part.isdigit()) for part in parts if part)
     is_code = value[len(run) :].startswith(("(", "["))
-    is_secret = len(run) >= least and (is_mixed or (len(run) >= 20 and not is_code))
+    is_secret = len(run) >= least and (is_mixed or (max(map(len, parts)) >= 20 and not is_code))
     return HIDDEN + value[len(run) :] if is_secret else value
 
 

@@ -351,10 +351,8 @@ def _refuse_messages(said: Sequence[Part]) -> None:
     turns: dict[str, dict[str, None]] = {}
     for key, value in (one for part in said for one in part.turn):
         turns.setdefault(key, {})[value] = None
-    if len(turns.get(_ID, ())) == len(said) > 2:  # those of chunks
-        del turns[_ID]
-    for key in [key for key in turns if key != _ID] or turns:
-        if len(values := list(turns[key])) > 1:
+    for key in _TURNS:
+        if len(values := list(turns.get(key, ()))) > 1:
             raise TargetError(
                 f"replied a stream with several messages of the node {said[0].node!r} ({key}: "
                 f"{_listed(values)}); have the service stream the one that is the answer alone, "

@@ -265,6 +265,8 @@ def test_an_exception_names_no_key(text: str, shown: str) -> None:
         "GET /s?monkey=banana&max_tokens=400 failed",
         "/s?api_key=${API_KEY}: it is not set",
         "api_key=os.environ['KEY'] raised; expected api_key=str, got None",
+        "no passage with key=prod/documents/refunds.pdf, primary_key=customer_2024_0001",
+        "Invalid passwd= in line 3; set api_key=<your key> in config.toml; restart",
         "{'key': 'doc_12345', 'keywords': 'secret garden'}",
     ],
 )
