@@ -8,14 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from pytest_rageval.model import (
-    NOTHING,
-    Agreement,
-    Disagreement,
-    HumanLabels,
-    ScenarioResult,
-    value_text,
-)
+from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
+from pytest_rageval.model.value import value_text
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.cells import judged_of
 from pytest_rageval.stats.labels.coefficients import (
@@ -202,11 +196,10 @@ def agreement(
     """Return how well the judge agrees with people on ``rated``.
 
     ``levels`` are all that are declared, the lowest first; ``unit`` takes a level, or a mean of
-    levels, to 0..1. People's view of a sample is the majority of its votes. Samples that are split
-    count for ``alpha``, ``ceiling`` and ``bias`` alone. Where a sample has no level of the judge,
-    the coefficients that compare levels are None, because of ``unclassed``, and there is no
-    confusion table. No coefficient is of a single sample. Those that compare levels, and the bias,
-    weigh the samples; the table counts them. Groups change the intervals alone.
+    levels, to 0..1. People's view of a sample is the majority of its votes; split ones count for
+    ``alpha``, ``ceiling`` and ``bias`` alone. Where a sample has no level of the judge, there are
+    no table and no coefficients that compare levels, because of ``unclassed``; of one sample there
+    are none. Those, and the bias, weigh samples; the table counts them. Groups change intervals.
     """
     views = [majority(sample.votes.values(), levels) for sample in rated]
     seen = [_Seen(one, view) for one, view in zip(rated, views, strict=True) if view is not None]
