@@ -141,14 +141,22 @@ def normalize_unicode(text: str) -> str:
     """Return ``text`` folded for comparison in any script.
 
     Unicode NFKC and case folding (full-width digits and letters become plain ones), every
-    punctuation mark and symbol of any script to a space, runs of white space to one space.
-    Articles are kept.
+    punctuation mark and symbol of any script to a space, runs of white space to one space; blanks
+    beside Han and kana, which write none, to nothing. Articles are kept.
 
-    >>> normalize_unicode("ＲＡＧ，北京。")
-    'rag 北京'
+    >>> normalize_unicode("ＲＡＧ，北京。"), normalize_unicode("每 6 个月")
+    ('rag 北京', '每6个月')
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
+    if not folded.isascii():
+        folded = _gap().sub("", folded)
     return " ".join(folded.translate(_unicode_punctuation()).split())
+
+
+@cache
+def _gap() -> re.Pattern[str]:
+    han = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    return re.compile(f"(?<=[{han}])[ \\t]+|[ \\t]+(?=[{han}])")
 
 
 @cache

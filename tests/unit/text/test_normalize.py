@@ -47,6 +47,9 @@ def test_only_the_exact_words_true_and_false_are_yes_and_no() -> None:
         ("the cat", "the cat"),
         ("2 + 2 = 4", "2 2 4"),
         ("cafe\u0301", "café"),
+        ("每 6 个月，用 GPT-4o\u3000模型", "每6个月 用gpt 4o模型"),
+        ("版本2。月底", "版本2 月底"),
+        ("서울 은", "서울 은"),
     ],
 )
 def test_unicode_folds_width_case_and_every_mark(text: str, expected: str) -> None:
