@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -157,11 +158,30 @@ def _edited(row: Sample, edit: Review) -> Sample:
     row = replace(row, question=edit.question)
     if squeezed(edit.reference) == squeezed(reference_of(row)):
         return row
-    parts = [edit.reference]
-    was = row.references or ()
-    if len(was) != 1 or not _BLANK_LINE.search(was[0]):  # else it is one text of paragraphs
-        parts = [part.strip() for part in _BLANK_LINE.split(edit.reference)]
-    return replace(row, references=tuple(parts), reference_groups=None)
+    parts = _references(edit.reference, row)
+    assert parts is not None  # else the edit is a problem
+    return replace(row, references=parts, reference_groups=None)
+
+
+def _references(text: str, was: Sample) -> tuple[str, ...] | None:
+    """Return the references of an edit; None if it cannot be told where each of them ends.
+
+    A blank line is between two, or within one: where a text of paragraphs is among several, each
+    keeps as many as it has.
+    """
+    lengths = [len(_paragraphs(reference)) for reference in was.references or ()]
+    parts = _paragraphs(text)
+    if max(lengths, default=1) == 1:
+        return tuple(parts)
+    if len(lengths) == 1:
+        return (text,)
+    left = iter(parts)
+    whole = tuple("\n\n".join(islice(left, length)) for length in lengths)
+    return whole if len(parts) == sum(lengths) else None
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [part.strip() for part in _BLANK_LINE.split(text.strip())]
 
 
 def review_files(named: Sequence[str], base_dir: Path, where: str) -> Sequence[DataFile]:
@@ -384,3 +404,9 @@ def _wrong_texts(cells: Mapping[str, str], sample: Sample) -> Iterator[str]:
         for name, text in was.items():
             if text.strip() and not cells[name]:
                 yield f"edit, but no {name!r}; to take the row out write reject"
+        changes = squeezed(cells["reference"]) not in ("", squeezed(was["reference"]))
+        if changes and _references(cells["reference"], sample) is None:
+            yield (
+                "edit, but it cannot be told where each reference ends: one has paragraphs; keep "
+                f"the number of paragraphs ({len(_paragraphs(was['reference']))}), or edit the data"
+            )

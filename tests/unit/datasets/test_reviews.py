@@ -294,6 +294,7 @@ def test_an_edit_keeps_the_references_that_it_does_not_touch(tmp_path: Path) -> 
         {**ROWS[0], "references": ["1 day", "one day"]},
         {**ROWS[1], "references": [["2 days", "two"], ["48 hours"]]},
         {"id": "u", "question": "Is it free?", "references": [], "evidence": []},
+        {**ROWS[3], "references": ["4 days", "four\n\ndays\n\n", "96 h"]},
     ]
     data = loaded(rows)
     written(
@@ -301,14 +302,16 @@ def test_an_edit_keeps_the_references_that_it_does_not_touch(tmp_path: Path) -> 
         said(0, "edit", data=data, question="So?"),
         said(1, "edit", data=data, reference="2 days\r\n\r\ntwo"),
         said(2, "edit", data=data, question="Is it cheap?"),
+        said(3, "edit", data=data, reference="4 Days\n\nfour\r\n\r\ndays\n\n96 hours"),
     )
-    first, second, third = (
+    first, second, third, fourth = (
         case for case in reviewed(tmp_path, data=data).cases if isinstance(case, Sample)
     )
     assert (first.question, first.references) == ("So?", ("1 day", "one day"))
     assert second.references == ("2 days", "two")
     assert second.reference_groups is None
     assert (third.question, third.references) == ("Is it cheap?", data.cases[2].references)
+    assert fourth.references == ("4 Days", "four\n\ndays", "96 hours")  # not "days" by itself
 
 
 @pytest.mark.parametrize(
@@ -317,12 +320,19 @@ def test_an_edit_keeps_the_references_that_it_does_not_touch(tmp_path: Path) -> 
         (["1 day"], ("one day", "24 hours")),
         (["1 day\n\nor two"], ("one day\n\n24 hours",)),  # a text of two paragraphs
         ([], ("one day", "24 hours")),
+        (["1 day", "one\n\nday"], None),  # of which the second is a text of two paragraphs
     ],
 )
-def test_an_edit_adds_references(tmp_path: Path, before: list[str], after: tuple[str, ...]) -> None:
+def test_an_edit_adds_references(
+    tmp_path: Path, before: list[str], after: tuple[str, ...] | None
+) -> None:
     """A blank line is between two, unless it is within the text that was shown."""
     data = loaded([{**ROWS[0], "references": before}])
     written(tmp_path / "a.csv", said(0, "edit", data=data, reference="one day\n\n24 hours"))
+    if after is None:
+        with pytest.raises(ScenarioError, match=r"where each reference ends: .* paragraphs \(3\)"):
+            reviewed(tmp_path, data=data)
+        return
     (case,) = reviewed(tmp_path, data=data).cases
     assert isinstance(case, Sample)
     assert case.references == after
