@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from glob import glob
 from itertools import islice
 from pathlib import Path
@@ -247,10 +248,27 @@ class _Reading:
     blank: list[str] = field(default_factory=list)
     """The files that have rows, and no verdict in any: what to do about each."""
 
-    def case(self, written: str) -> Case | None:
-        """Return the row of an id, with letters composed as in the data."""
-        forms = (unicodedata.normalize(form, written) for form in ("NFC", "NFD"))
-        return next((self.cases[form] for form in forms if form in self.cases), None)
+    def case(self, written: str, digest: str) -> Case | None:
+        """Return the row of an id, with letters composed as in the data.
+
+        Also with the zeros that a spreadsheet took; of several rows the one with the digest.
+        """
+        forms = [unicodedata.normalize(form, written) for form in ("NFC", "NFD")]
+        if found := next((self.cases[form] for form in forms if form in self.cases), None):
+            return found
+        same: Sequence[Case] = self._without_zeros.get(written, ())
+        if len(same) > 1:
+            same = [row for row in same if isinstance(row, Sample) and review_digest(row) == digest]
+        return same[0] if len(same) == 1 else None
+
+    @cached_property
+    def _without_zeros(self) -> Mapping[str, Sequence[Case]]:
+        """The rows whose ids are numbers that begin with zeros, by the number."""
+        found: dict[str, list[Case]] = {}
+        for name, case in self.cases.items():
+            if name.isdecimal() and name.startswith("0"):
+                found.setdefault(name.lstrip("0") or "0", []).append(case)
+        return found
 
     def add(self, name: str, review: Review) -> None:
         """Keep a review; it is a problem if it contradicts itself, or is a second edit."""
@@ -353,7 +371,7 @@ def _read_row(file: DataFile, row: Row | BrokenRow, found: _Reading) -> bool:
     cells["verdict"], cells["digest"] = cells["verdict"].lower(), cells["digest"].lower()
     if not cells["verdict"]:
         return False
-    case = found.case(cells["id"])
+    case = found.case(cells["id"], cells["digest"])
     is_present = isinstance(case, Sample) and review_digest(case) == cells["digest"]
     present = case if isinstance(case, Sample) and is_present else None
     if found.refuse(place, cells, _wrong(cells, present)):

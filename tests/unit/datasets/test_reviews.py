@@ -353,6 +353,27 @@ def test_what_spreadsheets_do_to_a_file_is_understood(tmp_path: Path, encoding: 
     assert (ids(found), found.reviewed) == (["refunds-1"], {"refunds-1"})
 
 
+def test_an_id_that_lost_its_zeros_is_found_again(tmp_path: Path) -> None:
+    """A spreadsheet takes 002 for a number; of 05 and 005 the digest tells which is meant."""
+    names = ["000", "002", "05", "005", "6", "06"]
+    rows = [{**ROWS[0], "id": name, "question": f"What is {name}?"} for name in names]
+    data = loaded(rows)
+    written(
+        tmp_path / "a.csv",
+        said(0, "reject", data=data, id="0"),
+        said(1, "edit", data=data, id="2", question="So?"),
+        said(3, "reject", data=data, id="5"),
+        said(4, "reject", data=data),
+        said(2, "reject", data=data, id="5", digest="x" + 12 * "0"),
+        said(2, "reject", data=data, id="7"),
+    )
+    found = reviewed(tmp_path, data=data)
+    assert ids(found) == ["002", "05", "06"]
+    assert found.remarks[-1] == "dataset.reviews: 2 reviews of rows that the data lack (a.csv)"
+    written(tmp_path / "b.csv", said(0, "reject", "Bo", data=found, id="2"))
+    assert ids(reviewed(tmp_path, data=data)) == ["05", "06"]  # it is about the edit
+
+
 def test_a_file_in_another_encoding_says_how_to_save_it(tmp_path: Path) -> None:
     data = loaded([{**ROWS[0], "question": "退货要多久？"}])
     written(tmp_path / "a.csv", said(0, "accept", data=data), encoding="gb18030")
