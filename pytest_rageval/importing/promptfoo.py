@@ -277,7 +277,7 @@ def _slug(text: str) -> str:
 
 def _fill_gaps(targets: Mapping[str, Any], tests: ImportedTests) -> None:
     """Give each row an empty text for a variable that a prompt shows and no test has."""
-    shown = re.findall(r"\{metadata\.vars\.(\w+)\}", json.dumps(targets))
+    shown = re.findall(r"\{metadata\.vars\.(\w+)\}", json.dumps(targets, ensure_ascii=False))
     _skip_without([name for _, name in tests.kept_out] if tests.calls else shown, tests)
     for row in tests.rows:
         missing = [name for name in dict.fromkeys(shown) if name not in row.get("vars", {})]

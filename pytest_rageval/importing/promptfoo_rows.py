@@ -35,6 +35,7 @@ CHECKS: Final = ("answer_checks", "must_satisfy")
 _QUESTION_NAMES: Final = (
     *("question", "query", "user_query", "userQuery", "prompt", "message", "input"),
     *("user_input", "user_message", "user_prompt", "text"),
+    *("问题", "用户问题", "用户提问", "提问", "用户输入", "题目"),
 )
 
 

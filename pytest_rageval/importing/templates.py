@@ -24,7 +24,7 @@ _TAG: Final = re.compile(
     r"|\{%.*?%\}|\{#.*?#\}",
     re.DOTALL,
 )
-_NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[A-Za-z_$][\w$]*)*")
+_NAME: Final = re.compile(r"(?:[^\W\d]|\$)[\w$-]*(?:\.(?:[^\W\d]|\$)[\w$]*)*")
 _MOST: Final = 2**22
 _OUR_PLACE: Final = re.compile(r"\{([A-Za-z_]\w*(?:\.[^{}]+)?)\}")
 

@@ -210,21 +210,6 @@ tests:
     assert measured.scenario["thresholds"] == {"answer_checks": 1.0}
 
 
-def test_an_echo_shows_nothing_for_a_variable_that_a_test_lacks(tmp_path: Path) -> None:
-    """[E22] As promptfoo does, for parts of variables too."""
-    found = imported(
-        tmp_path,
-        """\
-prompts: ["Hi {{user.name}} {{question}}"]
-providers: [echo]
-tests:
-  - {vars: {question: q, user: {name: Bob}}, assert: [{type: contains, value: Bob}]}
-  - {vars: {question: q2}, assert: [{type: contains, value: q2}]}
-""",
-    )
-    assert [row["answer"] for row in found.rows] == ["Hi Bob q", "Hi  q2"]
-
-
 @pytest.mark.parametrize(
     ("prompts", "what"),
     [('["A {{q}}", "B {{q}}"]', "2 prompts"), ("[file://chat.json]", "the messages of a chat")],

@@ -1,0 +1,54 @@
+"""E22: the variables of promptfoo's tests: their names, and what stands for missing ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from promptfoo_files import imported
+
+ASKED = 'prompts: ["{{question}}"]\nproviders: [openai:chat:gpt-4o-mini]\n'
+ONE = "tests: [{vars: {question: q}, assert: [{type: contains, value: a}]}]\n"
+
+
+def test_variables_may_have_names_in_any_script(tmp_path: Path) -> None:
+    """[E22] In prompts, in checks, and where a test lacks one; 问题 is the question."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["用{{语气}}回答{{用户.城市}}：{{问题}}"]
+providers: [openai:gpt-4o]
+tests:
+  - vars: {问题: 多久？, 语气: 敬语, 用户: {城市: 北京}, réponse: 三天}
+    assert: [{type: contains, value: "{{réponse}}"}]
+  - {vars: {问题: 多少？, 用户: {城市: 上海}}, assert: [{type: contains, value: a}]}
+""",
+    )
+    prompt = "用{metadata.vars.语气}回答{metadata.vars.用户.城市}：{question}"
+    assert found.scenario["target"]["prompt"] == prompt
+    assert [row["question"] for row in found.rows] == ["多久？", "多少？"]
+    assert found.rows[1]["vars"] == {"用户": {"城市": "上海"}, "语气": ""}
+    assert found.rows[0]["answer_checks"] == [{"contains": "三天"}]
+    assert found.notes == []
+
+
+@pytest.mark.parametrize("tag", ["1st", "a b", "a.1b", "é|upper", "问题()"])
+def test_what_is_no_name_is_more_than_a_variable(tmp_path: Path, tag: str) -> None:
+    """[E22]"""
+    found = imported(tmp_path, ASKED.replace("{{question}}", f"{{{{{tag}}}}}") + ONE)
+    assert f"{{{{{tag}}}}} is more than a variable" in str(found.notes)
+
+
+def test_an_echo_shows_nothing_for_a_variable_that_a_test_lacks(tmp_path: Path) -> None:
+    """[E22] As promptfoo does, for parts of variables too."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["Hi {{user.name}} {{question}}"]
+providers: [echo]
+tests:
+  - {vars: {question: q, user: {name: Bob}}, assert: [{type: contains, value: Bob}]}
+  - {vars: {question: q2}, assert: [{type: contains, value: q2}]}
+""",
+    )
+    assert [row["answer"] for row in found.rows] == ["Hi Bob q", "Hi  q2"]
