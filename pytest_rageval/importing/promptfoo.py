@@ -277,12 +277,23 @@ def _slug(text: str) -> str:
 
 def _fill_gaps(targets: Mapping[str, Any], tests: ImportedTests) -> None:
     """Give each row an empty text for a variable that a prompt shows and no test has."""
-    shown = re.findall(r"\{metadata\.vars\.(\w+)\}", json.dumps(targets, ensure_ascii=False))
-    _skip_without([name for _, name in tests.kept_out] if tests.calls else shown, tests)
+    text = json.dumps(targets, ensure_ascii=False)
+    shown = [path.split(".") for path in re.findall(r"\{metadata\.vars\.([^{}]+)\}", text)]
+    kept_out = [name for _, name in tests.kept_out]
+    _skip_without(kept_out if tests.calls else [name for name, *_ in shown], tests)
     for row in tests.rows:
-        missing = [name for name in dict.fromkeys(shown) if name not in row.get("vars", {})]
-        if missing:
-            row["vars"] = {**row.get("vars", {}), **dict.fromkeys(missing, "")}
+        for path in sorted(shown):  # a variable before its parts, which a text does not have
+            if path[0] != tests.question:
+                row["vars"] = _filled(row.get("vars", {}), path)
+
+
+def _filled(variables: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Return variables with an empty text where they have nothing at the end of a path."""
+    name, *rest = path
+    value = variables.get(name)
+    if rest and (value is None or isinstance(value, Mapping)):
+        return {**variables, name: _filled(value or {}, rest)}
+    return {**variables, name: "" if value is None else value}
 
 
 def _skip_without(shown: Collection[str], tests: ImportedTests) -> None:

@@ -39,6 +39,43 @@ def test_what_is_no_name_is_more_than_a_variable(tmp_path: Path, tag: str) -> No
     assert f"{{{{{tag}}}}} is more than a variable" in str(found.notes)
 
 
+def test_a_prompt_shows_an_empty_text_for_what_a_test_lacks(tmp_path: Path) -> None:
+    """[E22] As promptfoo does, for parts of variables too; values that tests share stay."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["{{question}} {{user.name.last}} {{user.age}} {{a-b}}"]
+providers: [openai:gpt-4o]
+defaultTest: {assert: [{type: contains, value: a}]}
+tests:
+  - vars: {question: q, user: {name: {last: Li}, age: 3}, a-b: c, more: d}
+  - vars: {question: [q2, q3], user: {name: {first: An}, age: null}, a-b: ""}
+  - vars: {question: q4}
+""",
+    )
+    gap = {"user": {"name": {"last": ""}, "age": ""}, "a-b": ""}
+    part = {"user": {"name": {"first": "An", "last": ""}, "age": ""}, "a-b": ""}
+    whole = {"user": {"name": {"last": "Li"}, "age": 3}, "a-b": "c", "more": "d"}
+    assert [row["vars"] for row in found.rows] == [whole, part, part, gap]
+
+
+def test_a_part_of_the_question_is_no_empty_text(tmp_path: Path) -> None:
+    """[E22] A row has the question as a text; that its part is missing is said when asked."""
+    text = ASKED.replace("{{question}}", "{{question.text}}")
+    found = imported(tmp_path, text + ONE.replace("question: q", "question: {text: q}"))
+    assert "vars" not in found.rows[0]
+
+
+def test_a_part_of_a_variable_that_holds_a_key_skips_the_row(tmp_path: Path) -> None:
+    """[E22] An empty text in its place would be another question."""
+    found = imported(
+        tmp_path,
+        ASKED.replace("{{question}}", "{{question}} {{account.name}}")
+        + ONE.replace("question: q", "question: q, account: {name: An, password: hunter2secret}"),
+    )
+    assert found.rows[0]["skip"].startswith("its variable 'account' looks like a key")
+
+
 def test_an_echo_shows_nothing_for_a_variable_that_a_test_lacks(tmp_path: Path) -> None:
     """[E22] As promptfoo does, for parts of variables too."""
     found = imported(
