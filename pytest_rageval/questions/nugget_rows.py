@@ -139,8 +139,16 @@ class NuggetFile:
         return [name for row in self.known if (name := str(row["id"])) not in ids]
 
     def text(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
-        """Yield the file: what it has, with new lists by id, then the rows that it lacks."""
-        new = {sample.id: _row(sample, lists.get(sample.id)) for sample in self.samples}
+        """Yield the file: what it has, with new lists by id, then the rows that it lacks.
+
+        An invalid row has a line, too, if it has an id: else that would seem to be what it lacks.
+        """
+        new: dict[str, Row] = {}
+        for case in self.cases:
+            if isinstance(case, Sample):
+                new[case.id] = _row(case, lists.get(case.id))
+            elif case.id != f"sample-{case.row}":
+                new.setdefault(case.id, {"id": case.id})
         new |= {name: {"id": name} for name in self.rejected}
         for row in self.known:
             made = new.pop(str(row["id"]), {})

@@ -60,6 +60,17 @@ def test_the_file_has_a_line_for_each_row_and_keeps_what_it_has() -> None:
     ]
 
 
+def test_an_invalid_row_has_a_line_if_it_has_an_id() -> None:
+    """Else the join would say that its line is missing, in place of what is wrong with it."""
+    broken = [InvalidRow(name, at, at + 1, at + 1, "no") for at, name in enumerate("aab")]
+    cases = [*broken[:2], row("a"), InvalidRow("sample-4", 3, 4, 4, "no"), broken[2]]
+    known = [{"id": "b", "note": "x"}]
+    file = NuggetFile(cases, known)
+    first, second = lines(file, a=LIST)
+    assert (first, second["id"], second["nuggets"]) == (known[0], "a", COLUMN)
+    assert lines(NuggetFile(cases[1:2])) == [{"id": "a"}]
+
+
 def test_no_column_says_that_a_model_made_the_question() -> None:
     (made,) = lines(NuggetFile([row("a")]), a=LIST)
     assert "made_by" not in made
