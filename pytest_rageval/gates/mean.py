@@ -37,6 +37,7 @@ from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.stats.wording import estimate_text
 
 if TYPE_CHECKING:
+    from pytest_rageval.gates.worst_samples import WorstSamples
     from pytest_rageval.stats.certainty import GrowingMean
     from pytest_rageval.stats.stability import SecondRun
 
@@ -85,12 +86,22 @@ class MeanGate(BoundedGate):
     def _without(self, result: ScenarioResult, left: Applicable) -> GateResult:
         share = f"{left.left_out} of {left.n} answers left out: {left.why}"
         missing = f"{self.target} applies to no answer"
-        kept = [s for s in result.samples if s.left_out.get(self.target) != "answer"]
+        kept = self._applicable(result)
         found = self._decided(result, kept, left.mean, missing, share)
         if self.may_leave is None or left.share <= self.may_leave + TOLERANCE:
             return found
         message = f"{share}; not_applicable allows {self.may_leave:g}"
         return replace(found, outcome="failed", message=message, margin=None, flip_chance=None)
+
+    def _applicable(self, result: ScenarioResult) -> list[SampleResult]:
+        return [s for s in result.samples if s.left_out.get(self.target) != "answer"]
+
+    def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
+        """Return the samples that make the mean low: without those that leave it, if few enough."""
+        left = applicable(result.samples, self.target)
+        if self.may_leave is not None and left and left.share <= self.may_leave + TOLERANCE:
+            result = replace(result, samples=self._applicable(result))
+        return BoundedGate.worst_samples(self, result, verdict)  # no super() with slots
 
     def _decided(
         self,
@@ -211,6 +222,9 @@ def _make(options: OwnMeanSpec, location: Location) -> list[Gate]:
     if options.max_flip is not None:
         _refuse_steady(options, location)
     name = location.target if location.target == WEIGHTED_SCORE else f"{location.target}.mean"
+    if options.corrected and options.not_applicable is not None:
+        why = "is of the judge's own mean, not of the corrected one: remove one of the two"
+        raise location.error(why, "not_applicable")
     if options.corrected:
         # Not at the top: most scenarios have no labels of people.
         from pytest_rageval.gates.agreement import CorrectedGate, labels_of

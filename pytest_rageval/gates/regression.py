@@ -155,7 +155,7 @@ class RegressionGate(FallGate):
     def _fell(self, one: _Finding) -> bool:
         if self.mode == "non_inferior":
             if one.interval is None:
-                return True
+                return not one.why
             low, high = one.interval
             worst = low if self.higher_is_better[one.name] else -high
             return worst < -one.allowed - TOLERANCE
@@ -314,7 +314,7 @@ class CorrectedRegressionGate(RegressionGate):
         found = [self._difference(result, name) for name in self.targets]
         failed, shown, worst = self._worst(found)
         message = "; ".join(finding.message for finding in shown)
-        if any(finding.why for finding in failed):
+        if any(finding.why and not finding.fell for finding in failed):
             is_few = any("min_pairs" in finding.why for finding in failed)
             message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
         outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
@@ -330,7 +330,7 @@ class CorrectedRegressionGate(RegressionGate):
         found = corrected_difference(result, self.human[name], self.baseline, confidence)
         pairs = scored_pairs(result.info, weighing(result), self.baseline, name)
         both = [(ours - theirs, sample.sample_weight) for sample, ours, theirs in pairs]
-        why = self._too_few(result, len(both), "have a score in both runs")
+        why = self._too_few(result, len(both), "have a score in both runs", name)
         why = why or self._too_many_lost(result, len(both), name) or found.why
         if found.mean is None or found.ci_low is None or found.ci_high is None:
             why = why or "the labels give no interval"

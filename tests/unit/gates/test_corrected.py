@@ -38,7 +38,7 @@ def check(result: Result, gates: Mapping[str, Any], labels: Any, **fields: Any) 
     ]
     said = {f"s{at}": found for at, found in labels.items()}
     human = HumanLabels("judge", (low, high), "l.csv", said)
-    run = result(samples, column, human=(human,), **fields)
+    run = result([*samples, *fields.pop("more", ())], column, human=(human,), **fields)
     (gate,) = make_gates(gates, run.info)
     return gate.check(run)
 
@@ -191,6 +191,28 @@ def test_lost_samples_fail(result: Result) -> None:
     found = check(result, gate, {}, baselines={"main": before})
     assert found.outcome == "failed"
     assert "only 100 of the 200 samples of main have a score in both runs" in found.message
+
+
+def test_rows_that_rule_the_metric_out_are_no_lost_pairs(result: Result) -> None:
+    """F4, 30 of 130, which neither run scored: as without labels."""
+    more = [SampleResult(f"r{at}", 100 + at, left_out={"judge": "row"}) for at in range(30)]
+    names = [*(f"s{at}" for at in range(100)), *(sample.sample_id for sample in more)]
+    scores = {"judge": dict.fromkeys(names[:80], 1.0) | dict.fromkeys(names[80:100], 0.0)}
+    before = Baseline("main", names, scores, digests=dict.fromkeys(names, NOW))
+    gate = {"no_regression": {"baseline": "main", "metrics": ["judge"], "corrected": True}}
+    found = check(result, gate, {}, baselines={"main": before}, more=more)
+    assert "min_pairs" not in found.message
+
+
+def test_a_fall_is_not_said_to_pass_undecided(result: Result) -> None:
+    """It would not: people see one among the half of the rows that is there."""
+    names = [f"s{at}" for at in range(200)]
+    scores = {"judge": dict.fromkeys(names, 1.0)}
+    before = Baseline("main", names, scores, digests=dict.fromkeys(names, BEFORE))
+    gate = {"no_regression": {"baseline": "main", "metrics": ["judge"], "corrected": True}}
+    found = check(result, gate, pairs(FALL), baselines={"main": before})
+    assert "cannot be decided: only 100 of the 200" in found.message
+    assert "to let it pass" not in found.message
 
 
 def test_per_cent_of_the_judges_mean_is_refused(result: Result) -> None:

@@ -153,6 +153,11 @@ def test_it_is_refused_where_the_chance_is_never_known(
         ({"mean": 0.8, "max_flip": 0.5}, ("a", "max_flip"), "above 0 and below 0.5, found 0.5"),
         ({"mean": 0.8, "max_flip": 0}, ("a", "max_flip"), "above 0 and below 0.5, found 0"),
         ({"min": 0.8, "max_flip": 0.1, "corrected": True}, ("a", "max_flip"), "judge's own mean"),
+        (
+            {"min": 0.8, "not_applicable": 0.1, "corrected": True},
+            ("a", "not_applicable"),
+            "judge's own mean",
+        ),
         ({"mean": {"min": 0.8}, "not_applicable": 2}, ("a", "not_applicable"), "from 0 to 1"),
         ({"mean": {"min": 0.8, "max_flip": 0.1}}, ("a", "mean", "max_flip"), "needs 'repeats'"),
         ({"mean": "x", "not_applicable": 0.1}, ("a", "mean"), "expected a number"),

@@ -377,6 +377,9 @@ def test_few_pairs_show_no_more_when_they_are_equal(mode: str) -> None:
     options = {"mode": mode, "max_drop": 0.9}
     assert check(options, {"f1": BEFORE[:5]}, {"f1": BEFORE[:5]}).outcome == "failed"
     assert check(options, {"f1": BEFORE}, {"f1": BEFORE}).outcome == "passed"
+    one = {"f1": BEFORE[:1]}
+    assert check(options, one, one).outcome == "failed"
+    assert check({**options, "undecided": "pass"}, one, one).outcome == "passed"
 
 
 def test_holm_needs_more_pairs_for_more_metrics() -> None:

@@ -46,6 +46,19 @@ def test_a_mean_lists_the_lowest_below_its_bound_ties_in_the_order_of_the_data()
     ]
 
 
+def test_answers_that_may_leave_a_mean_are_not_what_makes_it_low() -> None:
+    """[U2] Unless more leave it than may: then they are."""
+    result = decided({"f1": [0.0, 0.5, 0.5, 0.5]}, {"f1": {"mean": 0.8, "not_applicable": 0.3}})
+    first, *others = result.samples
+    left = replace(first, left_out={"f1": "answer"}, reasons={"f1": "refused"})
+    result = replace(result, samples=[left, *others])
+    (listed,) = found(result, "f1.mean")
+    assert rows(listed) == [("0.5000", name) for name in ("s1", "s2", "s3")]
+    (gate,) = [gate for gate in gates_of(result.info) if gate.name == "f1.mean"]
+    (listed,) = replace(gate, may_leave=0.2).worst_samples(result, result.gates[0])
+    assert rows(listed)[0] == ("0.0000", "s0")
+
+
 def test_where_lower_is_better_the_highest_are_worst() -> None:
     """[U2] A bare number is a largest value there."""
     result = decided({"noise": [0.1, 0.9, 0.5]}, {"noise": 0.3}, columns=[NOISE])

@@ -73,13 +73,17 @@ def test_the_first_line_of_excel_names_the_mark(load: Load, first: str) -> None:
     assert (broken.row, broken.line) == (2, 4)
 
 
+@pytest.mark.parametrize("name", ["r.tsv", "r.csv"])
 @pytest.mark.parametrize(
     "between", [["Berlin\tParis"], ["Berlin\tParis", ""], ["Berlin"], ["Berlin\tParis\t"]]
 )
-def test_rows_between_two_stray_quotes_are_rows(load: Load, between: list[str]) -> None:
-    """[U4] Most tools write TSV without quoting: an answer that began with a quote held rows."""
+def test_rows_between_two_stray_quotes_are_rows(load: Load, between: list[str], name: str) -> None:
+    """[U4] Most tools write TSV without quoting: an answer that began with a quote held rows.
+
+    Whatever they call it.
+    """
     rows = ['"All for one\tx', *between, "the Rhine\tthe Seine", 'one for all"\tx', "y\ty"]
-    first, *others = load("r.tsv", "answer\treferences\n" + "\n".join(rows) + "\n").cases
+    first, *others = load(name, "answer\treferences\n" + "\n".join(rows) + "\n").cases
     assert isinstance(first, InvalidRow)
     assert first.reason == (
         "not a valid table row: a cell holds lines that look like rows, and ends on "
