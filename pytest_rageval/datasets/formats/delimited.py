@@ -76,6 +76,8 @@ def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | Broke
     if is_quoted:
         header = ["" if name == QUOTE_COLUMN else unquoted(name) for name in header]
     number, records.width = 0, len(header)
+    # The first one is the row counter of a data frame.
+    nameless = [at for at, name in enumerate(found.names) if at and not name]
     blank = BlankLines(file)
     while (cells := records.following()) is not None:
         if isinstance(cells, str):
@@ -89,6 +91,11 @@ def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | Broke
                 yield BrokenRow(number, records.line, reason, records.text())
             elif len(cells) == len(header):
                 found.refuse_differing_twins(file, cells, records.line)
+                for at in [at for at in nameless if cells[at].strip()]:
+                    nameless.remove(at)
+                    file.notes.append(
+                        f"{file.shown}:{records.line}: column {at + 1} has no name, and is not read"
+                    )
                 texts = map(as_kept if is_quoted else _or_missing, cells)
                 yield _row(header, texts, number, records.line)
             else:

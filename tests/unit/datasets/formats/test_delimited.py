@@ -73,6 +73,12 @@ def test_the_first_line_of_excel_names_the_mark(load: Load, first: str) -> None:
     assert (broken.row, broken.line) == (2, 4)
 
 
+def test_values_of_a_column_without_a_name_are_not_lost_in_silence(load: Load) -> None:
+    """[U4] A blank one says nothing, nor does the row counter of a data frame."""
+    found = load("r.csv", ",answer,references,,\n0,x,x,,\n1,y,y,a remark,\n2,z,z,b,\n")
+    assert list(found.warnings) == ["r.csv:3: column 4 has no name, and is not read"]
+
+
 @pytest.mark.parametrize("name", ["r.tsv", "r.csv"])
 @pytest.mark.parametrize(
     "between", [["Berlin\tParis"], ["Berlin\tParis", ""], ["Berlin"], ["Berlin\tParis\t"]]
