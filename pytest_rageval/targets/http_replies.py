@@ -53,6 +53,11 @@ class ReplyReader:
 
     def read(self, reply: HttpReply) -> Answer:
         """Return the answer; raise TargetError where the reply is none."""
+        if _is_text(reply) and "\ufffd" in reply.text and "\ufffd".encode() not in reply.body:
+            raise TargetError(
+                "replied bytes that are no UTF-8; have the server name their charset, like "
+                "Content-Type: application/json; charset=gbk"
+            )
         events = _events_in(reply)
         if events is not None:
             return self._streamed(events, reply)
@@ -233,6 +238,11 @@ def _has_data(text: str) -> bool:
 
 def _is_object(line: str) -> bool:
     return line.startswith("{") and isinstance(_object_in(line), dict)
+
+
+def _is_text(reply: HttpReply) -> bool:
+    kind = reply.content_type.lower()
+    return kind.startswith("text/") or "json" in kind
 
 
 def json_of(reply: HttpReply) -> Any:

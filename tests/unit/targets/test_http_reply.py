@@ -227,6 +227,15 @@ def test_events_of_openais_responses_are_read() -> None:
             read("text/event-stream", _sse(delta, {"type": kind, "response": {}}))
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream"])
+def test_bytes_that_are_no_utf_8_are_no_answer(kind: str) -> None:
+    """[A21] GBK without its name was an answer of marks of replacement; a model may write one."""
+    said = json.dumps({"answer": "五天"}, ensure_ascii=False)
+    with pytest.raises(TargetError, match="no UTF-8; have the server name their charset"):
+        ReplyReader({}).read(HttpReply(200, {"Content-Type": kind}, said.encode("gbk")))
+    assert read("application/json", '{"answer": "5 \ufffd"}').text == "5 \ufffd"
+
+
 @pytest.mark.parametrize(
     ("last", "is_answer"),
     [
