@@ -20,7 +20,14 @@ from pytest_rageval.engine.planning.bind_columns import (
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.planning.check_rows import checked, invalid, told_by_judge
 from pytest_rageval.engine.scoring.score_sample import without_empty_answers
-from pytest_rageval.errors import MissingExtraError, Problem, ScenarioError, shorten, unknown_name
+from pytest_rageval.errors import (
+    MissingExtraError,
+    Problem,
+    ScenarioError,
+    listed,
+    shorten,
+    unknown_name,
+)
 from pytest_rageval.model import (
     Case,
     InvalidRow,
@@ -37,6 +44,7 @@ from pytest_rageval.scenario.fields import FIELD_OF, KEY_OF, WITH_ANSWERS
 from pytest_rageval.scenario.loader import UNREADABLE
 from pytest_rageval.scenario.schema import MarkSpec, Scenario
 from pytest_rageval.stats.weights import resolve_weight
+from pytest_rageval.stats.wording import counted
 
 
 def bind_dataset(binding: Binding, view: ScenarioView, *, is_asked: bool) -> Dataset | None:
@@ -131,8 +139,27 @@ def _load(binding: Binding, spec: DatasetSpec, brought: Sequence[str]) -> Datase
         from pytest_rageval.datasets.reviews import with_reviews
 
         where = binding.loaded.where("dataset", "reviews")
-        return with_reviews(dataset, spec.reviews, folder, where)
+        reviewed = with_reviews(dataset, spec.reviews, folder, where)
+        if not brought:
+            binding.warnings += _older_answers(dataset.cases, reviewed.cases)
+        return reviewed
     return dataset
+
+
+def _older_answers(before: Sequence[Case], after: Sequence[Case]) -> Iterator[str]:
+    """Yield a warning of answers that may be to what a review has made another question."""
+    asked = {case.id: case.question for case in before}
+    edited = [
+        case.id
+        for case in after
+        if isinstance(case, Sample) and case.answer is not None and case.question != asked[case.id]
+    ]
+    if edited:
+        yield (
+            f"dataset.reviews: {counted(len(edited), 'question')} edited by people "
+            f"({listed(map(shorten, edited), 5)}): the answers in the data may be to the "
+            "earlier wording; ask again, or write the new wording into the data"
+        )
 
 
 def lines_of_data(binding: Binding) -> list[int | None]:
@@ -288,8 +315,8 @@ def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
     present = {unicodedata.normalize("NFC", name).strip() for name in names}
     unused = [name for name in weights if unicodedata.normalize("NFC", name).strip() not in present]
     if unused:
-        listed = ", ".join(shorten(name) for name in unused)
-        binding.warnings.append(f"doc_weights names documents that no row has: {listed}")
+        shown = ", ".join(shorten(name) for name in unused)
+        binding.warnings.append(f"doc_weights names documents that no row has: {shown}")
     samples = [case for case in cases if isinstance(case, Sample)]
     if samples and all(resolve_weight(weights, case.doc_name) == 0.0 for case in samples):
         message = "doc_weights: every row weighs 0; at least one document must count"

@@ -117,6 +117,20 @@ def test_labels_of_rejected_rows_are_left_out_and_counted(plan: MakePlan) -> Non
     assert "human: 1 row of samples that reviews rejected: left out" in made.info.remarks
 
 
+def test_an_answer_to_the_question_before_a_review_is_told(plan: MakePlan) -> None:
+    """It was scored with the new wording, without a word; not where a target is asked anew."""
+    row = "{id: a, question: old, answer: x, references: [x]}"
+    data = f"dataset: {{reviews: [r.csv], rows: [{row}]}}\n"
+    shown = plan(f"name: s\nmetrics: [em]\ndataset: [{row}]\n", {}).cases[0]
+    review = (
+        f"id,question,reference,verdict,reviewer,digest\na,new,x,edit,ann,{review_digest(shown)}\n"
+    )
+    files = {"r.csv": review, "app.py": "def answer(question):\n    return 'x'\n"}
+    (told,) = plan(f"name: s\nmetrics: [em]\n{data}", files).info.warnings
+    assert "1 question edited by people (a): the answers in the data may be to the" in told
+    assert not plan(f"name: s\nmetrics: [em]\ntarget: app:answer\n{data}", files).info.warnings
+
+
 def test_what_is_left_out_is_counted(plan: MakePlan) -> None:
     """F3: rows without a label, of other metrics, by others than the named annotators."""
     file = (
