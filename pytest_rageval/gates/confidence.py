@@ -34,12 +34,14 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.scenario.spec import BoundSpec, Portion
+from pytest_rageval.stats.summary import weighted_interval
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.stats.wording import counted
 
 if TYPE_CHECKING:
     from pytest_rageval.stats.selective import Figure, Ranked
+    from pytest_rageval.stats.summary import Groups
 
 _FIELD: Final = "dataset: {key_map: {confidence: <column>}}"
 _LOOKED_AT: Final = 0.5
@@ -90,22 +92,37 @@ class ConfidenceGate(BoundedGate):
     def _verdict(
         self, result: ScenarioResult, samples: list[SampleResult], lacking: int
     ) -> GateResult:
-        # Not at the top: numpy takes longer to load than this package.
-        from pytest_rageval.stats.selective import bootstrap_interval
-
         ranked, figure = self._ranked(samples), self._figure()
         groups = group_numbers(result.info, samples)
-        interval = bootstrap_interval(ranked, figure, groups)
         unit = "sample" if groups is None else f"{result.info.group_by}"
         parts = [
             self._extent(ranked),
             f"{counted(lacking, 'sample')} without confidence left out" if lacking else "",
-            "no interval: resamples do not vary"
-            if interval is None
-            else f"95 % interval {interval[0]:.4f}..{interval[1]:.4f}, bootstrap by {unit}",
+            self._interval(ranked, groups, unit),
         ]
         remark = ", ".join(filter(None, parts))
         return bound_result(self.name, self.bound, figure(ranked, ranked.once), remark=remark)
+
+    def _interval(self, ranked: Ranked, groups: Groups, unit: str) -> str:
+        """Return the interval in words: of a mean that of means, of the area from resamples."""
+        # Not at the top: numpy takes longer to load than this package.
+        from pytest_rageval.stats.selective import LEAST_DRAWN, aurc, bootstrap_interval, covered
+
+        least, how = LEAST_DRAWN, f", bootstrap by {unit}"
+        if self.coverage is None:
+            found = bootstrap_interval(ranked, aurc, groups)
+        else:
+            least, how = 2, "" if groups is None else f" by {unit}"
+            places = covered(ranked, self.coverage)
+            scores = [ranked.scores[at] for at in places]
+            weights = [ranked.weights[at] for at in places]
+            groups = None if groups is None else [groups[at] for at in places]
+            found = weighted_interval(scores, weights, self.column.range, groups=groups)
+        if found is not None:
+            return f"95 % interval {found[0]:.4f}..{found[1]:.4f}{how}"
+        n = len(set(groups)) if groups is not None else len(ranked.scores)
+        few = f"fewer than {least} {'samples' if groups is None else f'values of {unit}'}"
+        return f"no interval: {few if n < least else 'resamples do not vary'}"
 
     def _ranked(self, samples: list[SampleResult]) -> Ranked:
         from pytest_rageval.stats.selective import Ranked

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_rageval.stats.summary import Groups
 
+LEAST_DRAWN: Final = 10
 _ROUNDING = 1e-9
 _EQUAL = 1e-12
 
@@ -108,13 +110,13 @@ def bootstrap_interval(
 ) -> tuple[float, float] | None:
     """Return the ends of the percentile interval; whole ``groups`` are drawn where there are some.
 
-    None below two samples or groups, and where the resamples do not vary: they show no spread then,
-    which is no proof that there is none.
+    None below LEAST_DRAWN samples or groups, of which it would miss the figure too often, and where
+    the resamples do not vary: they show no spread then, which is no proof that there is none.
     """
     numbers = np.arange(len(ranked.scores)) if groups is None else np.asarray(groups, np.intp)
     _, numbers = np.unique(numbers, return_inverse=True)
     n = int(numbers.max()) + 1 if len(numbers) else 0
-    if n < 2:
+    if n < LEAST_DRAWN:
         return None
     rng = np.random.Generator(np.random.PCG64(seed))
     found = [

@@ -172,9 +172,8 @@ def _kind(
         return "empty"  # never a refusal: nobody knows what would have been said
     if is_empty(sample):
         return "refused" if rules.empty_is_refused else "empty"
-    if len(sample.answer) < _MAY_BE_BARE and not any(
-        map(str.isalnum, strip_citations(sample.answer, CitationRule()))
-    ):
+    is_short = len(sample.answer) < _MAY_BE_BARE
+    if is_short and not _says(sample):
         return "empty"
     if rules.asks(ANSWER_KIND):
         if judged is None:
@@ -185,12 +184,18 @@ def _kind(
         level = _level(said)
         return "refused" if level >= 2.0 else "partial" if level >= 1.0 else "answered"
     # A refusal that is one quotation is told by the answer, not by its sentences.
-    is_short = len(sample.answer) < _MAY_BE_BARE
     given = None if is_short else sentences
     rule = rules.refusals or PHRASES
-    if sample.answerable is True and is_expected(sample.answer, sample.references or (), rule):
+    if sample.answerable is not False and is_expected(sample.answer, sample.references or (), rule):
         return "answered"
     return kind_of(sample.answer, rule, given)
+
+
+def _says(sample: Sample) -> bool:
+    """Return whether a short answer says anything: a letter, a digit, or all that is expected."""
+    text = (sample.answer or "").strip()
+    is_given = text in (reference.strip() for reference in sample.references or ())
+    return is_given or any(map(str.isalnum, strip_citations(text, CitationRule())))
 
 
 def _cited(rule: CitationRule, sample: Sample) -> CitedText:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from pytest_rageval.gates.base import GateOptionError, make_gates
 from pytest_rageval.model import GateResult, MetricColumn, SampleResult, ScenarioResult
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.what_is_wrong import WhatIsWrong
+from pytest_rageval.stats.intervals import mean_bounds
 from pytest_rageval.stats.selective import Ranked, aurc, bootstrap_interval, selective_mean
 
 Result = Callable[..., ScenarioResult]
@@ -56,7 +58,9 @@ def test_the_most_confident_share_has_to_be_good(result: Result) -> None:
     assert (good.outcome, good.observed, good.name) == ("passed", 0.75, "f1.selective")
     assert bad.outcome == "failed"
     assert bad.message.startswith("0.7500 < 0.8000 (the most confident 2 of 3, from 0.6 up, 95 %")
-    assert bad.message.endswith("bootstrap by sample)")
+    # Those of the mean of the two.
+    low, high = map(float, re.findall(r"interval ([\d.]+)\.\.([\d.]+)\)$", bad.message)[0])
+    assert (low, high) == pytest.approx(mean_bounds([1.0, 0.5], [1.0, 1.0], 0.025), abs=1e-4)
 
 
 @pytest.mark.full
@@ -127,15 +131,20 @@ def test_groups_are_drawn_whole(result: Result) -> None:
     samples = samples_of(rows, metadata=[{"chat": at // 20} for at in range(40)])
     gate = {"selective": {"coverage": 1, "min": 0.1}}
     whole = check(result, gate, samples, group_by="chat")
-    assert whole.message.endswith("95 % interval 0.0000..1.0000, bootstrap by chat)")
+    ends = mean_bounds([1.0, 0.0], [1.0, 1.0], 0.025)
+    assert whole.message.endswith(f"95 % interval {ends[0]:.4f}..{ends[1]:.4f} by chat)")
     alone = check(result, gate, samples)
     assert "interval 0.3" in alone.message
+    area = check(result, {"aurc": 1}, samples, group_by="chat")
+    assert area.message.endswith("no interval: fewer than 10 values of chat)")
 
 
 def test_no_spread_is_no_interval(result: Result) -> None:
     """Three perfect answers do not prove a perfect system."""
-    found = check(result, {"aurc": 1}, samples_of([(0.9, 1.0)] * 3))
-    assert found.message.endswith("(n 3, no interval: resamples do not vary)")
+    found = check(result, {"aurc": 1}, samples_of([(0.9, 1.0)] * 10))
+    assert found.message.endswith("(n 10, no interval: resamples do not vary)")
+    found = check(result, {"aurc": 1}, samples_of(THREE))
+    assert found.message.endswith("(n 3, no interval: fewer than 10 samples)")
     one = Ranked([0.5], [1.0], [1.0])
     assert bootstrap_interval(one, aurc) is None
 

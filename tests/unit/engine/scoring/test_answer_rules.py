@@ -92,6 +92,9 @@ def test_what_an_answerable_row_expects_is_no_refusal(
         assert refused.scores["over_refusal"] == 1.0
     unanswerable = scored(answer=answer, references=(reference,), answerable=False)
     assert unanswerable.scores["missed_refusal"] == 0.0
+    unknown = scored(answer=answer, references=(reference,), answerable=None)
+    assert unknown.scores["em"] == float(answer == reference)
+    assert unknown.scores["f1"] == found.scores["f1"]
 
 
 def test_a_refusal_of_an_unanswerable_question_is_the_best_end(
@@ -379,6 +382,15 @@ def test_an_answer_without_a_word_is_empty(
     found = scored(answer=answer, answerable=True)
     assert found.scores["refusal"] == 0.0
     assert found.scores["over_refusal"] == 1.0
+
+
+@pytest.mark.parametrize("answer", ["√", "×", "!=", "[1]"])
+def test_a_sign_that_is_expected_is_an_answer(
+    scored: Callable[..., SampleResult], answer: str
+) -> None:
+    """Those of questions whether something is right; what the program prints."""
+    found = scored(answer=f"{answer} ", references=(answer,), answerable=True)
+    assert (found.scores["over_refusal"], found.scores["refusal"]) == (0.0, 1.0)
 
 
 CITES = """
