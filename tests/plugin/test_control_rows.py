@@ -183,6 +183,15 @@ def test_what_was_asked_counts_where_one_row_is_lost(judged: JudgedProject) -> N
     assert controls(judged)["passed"] is False
 
 
+def test_a_lost_pair_leaves_the_verdict_to_the_others(judged: JudgedProject) -> None:
+    """F12: the fourth of six pairs is lost, after a sample and six rows; ten rows decide."""
+    controlled(judged, "warn", "0.5", judge={"concurrency": 1})
+    judged.server.then(*["ok"] * 7, "500", "500")
+    judged.pytest()
+    assert controls(judged)["passed"] is True
+    assert controls(judged)["good"] == [0.90, 0.91, 0.92, 0.94, 0.95]
+
+
 @pytest.mark.full
 def test_a_worker_without_samples_does_not_keep_rows_from_being_asked(
     judged: JudgedProject,
@@ -204,6 +213,7 @@ def test_a_server_that_fails_says_nothing_of_the_judge(judged: JudgedProject) ->
     judged.pytest()
     assert controls(judged)["passed"] is None
     assert "500" in controls(judged)["reason"]
+    assert len(judged.asked) == 2 + 6
     judged.server.options.fault_rates = {}
     judged.server.options.answer = lambda body: "prose"
     judged.pytest()

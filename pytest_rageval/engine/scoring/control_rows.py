@@ -100,13 +100,14 @@ async def ask_controls(
     """Ask the control rows of a metric until the verdict is certain, and return it.
 
     A reply that cannot be used counts against the judge. Of a row that could not be asked, for
-    whatever other reason, nothing is known; the others may decide without it.
+    whatever other reason, nothing is known; the others may decide without it, until as many were
+    lost in a row as are asked at first: the service is down then.
     """
     rows = plan.models.controls[bound.column.name]
     bound = rows.scored_by
     how = Asking(order, 1, reuse, plan.info.nodeid)
     values: dict[bool, list[float | None]] = {True: [], False: []}
-    passed, lost = None, ""
+    passed, lost, lost_in_a_row = None, "", 0
     for batch in batches(rows):
         found = await asyncio.gather(*(_value(bound, row, models, how) for _, row in batch))
         for (is_high, _), value in zip(batch, found, strict=True):
@@ -118,7 +119,9 @@ async def ask_controls(
         passed = rows.rule.tells_apart(
             high, low, (len(rows.high) - len(high), len(rows.low) - len(low))
         )
-        if passed is not None or all(isinstance(one, str) for one in found):
+        is_lost = all(isinstance(one, str) for one in found)
+        lost_in_a_row = lost_in_a_row + len(found) if is_lost else 0
+        if passed is not None or lost_in_a_row >= 2 * _AT_ONCE:
             break
     good, bad = (tuple(values[bound.info.higher_is_better is is_good]) for is_good in (True, False))
     why = {None: lost, True: "", False: f"this judge does not tell {rows.tells}"}[passed]
