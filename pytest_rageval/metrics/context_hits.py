@@ -12,7 +12,10 @@ from typing import Final, Literal
 from pytest_rageval.model import Sample
 from pytest_rageval.text.tokenize import normalize_unicode
 
-_LINK_ADDRESS: Final = re.compile(r"\]\([^()\s]*\)")
+_LINK_ADDRESS: Final = re.compile(
+    r"""\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\)"""
+)
+"""The address may hold brackets, as in ``Tower_(Paris)``; a title may follow it."""
 
 Match = Literal["exact", "normalized", "contains", "holds", "doc_name"]
 
