@@ -63,3 +63,25 @@ def test_low_answers_have_a_cause_wherever_they_are_shown(project: Project, run:
     shown.stdout.fnmatch_lines(["4 of 5 values of cause: generation: 0.0000 < 0.5000; *"])
     found = evaluate(path)
     assert {one.sample_id: one.cause or "" for one in found.samples} == CAUSES
+
+
+def test_a_refusal_is_one_by_the_scenarios_own_rules(project: Project) -> None:
+    """E21: a text under ``also`` gives no answer, also where the documents hold none."""
+    refusal = "Dazu liegen mir leider keine Angaben vor."
+    rows = [
+        {"id": "known", "answer": refusal, "references": ["Goethe"], "contexts": [RIGHT]},
+        {"id": "none", "answer": f"{refusal} Goethe.", "contexts": [RIGHT], "answerable": False},
+    ]
+    path = project.scenario(f"""
+        name: qa
+        dataset: qa.jsonl
+        metrics: [acc]
+        refusals: {{also: ["{refusal}"]}}
+        thresholds: {{acc: 0.5}}
+        diagnose: true
+    """)
+    project.rows(rows)
+    assert {one.sample_id: one.cause_reason for one in evaluate(path).samples} == {
+        "known": "the contexts hold the reference, and the answer refuses",
+        "none": "the documents hold no answer, and the answer gives one",
+    }

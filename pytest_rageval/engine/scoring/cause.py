@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pytest_rageval.errors import listed, shorten
+from pytest_rageval.metrics.base import AnswerKind, AnswerReading
 from pytest_rageval.model import (
     SUPPORT,
     Bound,
@@ -45,27 +46,37 @@ class Found:
     reason: str
 
 
-def with_cause(info: ScenarioInfo, sample: Sample, result: SampleResult) -> SampleResult:
+def with_cause(
+    info: ScenarioInfo, sample: Sample, result: SampleResult, reading: AnswerReading | None = None
+) -> SampleResult:
     """Return the result of ``sample`` with the cause, if the scenario asks for it and it is low.
 
-    Nuggets that were looked for in its answer and its contexts decide first.
+    Nuggets that were looked for in its answer and its contexts decide first. ``reading`` is what
+    the scenario's own rules say of the answer.
     """
     if info.diagnose is None or not is_low(info, result):
         return result
-    found = _by_nuggets(result) or find_cause(info, info.diagnose, sample, result)
+    kind = None if reading is None or reading.kind == "failed" else reading.kind
+    found = _by_nuggets(result) or find_cause(info, info.diagnose, sample, result, kind)
     return replace(result, cause=found.cause, cause_reason=found.reason)
 
 
 def find_cause(
-    info: ScenarioInfo, diagnosis: Diagnosis, sample: Sample, result: SampleResult
+    info: ScenarioInfo,
+    diagnosis: Diagnosis,
+    sample: Sample,
+    result: SampleResult,
+    kind: AnswerKind | None = None,
 ) -> Found:
     """Return the cause of a low answer.
 
     The claims decide where the judge was asked which of them the contexts have. Else a metric does
     where one is named and has a score, else the words do. But where a reference stands in the
-    contexts, the cause is never ``retrieval``.
+    contexts, the cause is never ``retrieval``. Without a ``kind``, phrases tell whether the answer
+    refuses.
     """
-    known = _of_row(sample) or _of_claims(info, sample, result)
+    kind = kind or kind_of(sample.answer or "")
+    known = _of_row(sample, kind) or _of_claims(info, sample, result)
     if known is not None:
         return known
     found = _retrieved(info, diagnosis, sample, result)
@@ -73,9 +84,9 @@ def find_cause(
         return found
     if sample.answer is None:
         return Found("unknown", f"{found.reason}, and there is no answer")
-    if not sample.answer.strip():
+    if kind == "empty" or not sample.answer.strip():
         return Found("generation", f"{found.reason}, and the answer is empty")
-    if kind_of(sample.answer) == "refused":
+    if kind == "refused":
         return Found("generation", f"{found.reason}, and the answer refuses")
     unfaithful = _unfaithful(info, diagnosis.generation, sample, result)
     if unfaithful:
@@ -86,8 +97,8 @@ def find_cause(
     return Found("generation", f"{found.reason}, and the answer missed it")
 
 
-def _of_row(sample: Sample) -> Found | None:
-    if sample.answerable is False and sample.answer and kind_of(sample.answer) != "refused":
+def _of_row(sample: Sample, kind: AnswerKind) -> Found | None:
+    if sample.answerable is False and sample.answer and kind not in ("refused", "empty"):
         return Found("unfaithful", "the documents hold no answer, and the answer gives one")
     return None
 

@@ -137,7 +137,7 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
         # Not at the top: most scenarios ask for no causes.
         from pytest_rageval.engine.scoring.cause import with_cause
 
-        found = with_cause(plan.info, sample, found)
+        found = with_cause(plan.info, sample, found, context.reading)
     return found if answered is None else _with_answer(found, answered)
 
 

@@ -13,6 +13,7 @@ import pytest
 from claim_tables import ALL, Table
 
 from pytest_rageval.engine.scoring.cause import find_cause, with_cause
+from pytest_rageval.metrics.base import AnswerKind, AnswerReading
 from pytest_rageval.model import (
     SUPPORT,
     Bound,
@@ -166,6 +167,42 @@ def test_a_refusal_is_not_unfaithful(info: Info) -> None:
     """E21: though a judge finds no support for it."""
     asked = sample("I cannot answer that.", RIGHT)
     assert cause(info(*COLUMNS), asked, BY_SCORES, faithfulness=0.0)[0] == "generation"
+
+
+REFUSES = ("generation", f"{HELD}, and the answer refuses")
+GIVEN = ("unfaithful", "the documents hold no answer, and the answer gives one")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "expected"),
+    [
+        ("Dazu liegt nichts vor.", "refused", REFUSES),
+        # The fact that was expected, in words that refuse.
+        ("I cannot answer that.", "answered", ("unfaithful", f"{SAYS} cannot, answer")),
+        # The judge who was to tell it failed: phrases do.
+        ("I cannot answer that.", "failed", REFUSES),
+        ("Dazu liegt nichts vor.", None, ("unfaithful", f"{SAYS} dazu, liegt, nichts")),
+    ],
+)
+def test_refusals_are_told_as_the_scenario_tells_them(
+    info: Info, answer: str, kind: AnswerKind | None, expected: tuple[str, str]
+) -> None:
+    low = SampleResult("q", 0, weighted_score=0.0)
+    reading = AnswerReading(kind) if kind else None
+    given = info(diagnose=BY_WORDS)
+    found = with_cause(given, sample(answer, RIGHT), low, reading)
+    assert (found.cause, found.cause_reason) == expected
+    unanswerable = with_cause(given, sample(answer, RIGHT, answerable=False), low, reading)
+    is_refused = expected == REFUSES
+    assert (unanswerable.cause, unanswerable.cause_reason) == (REFUSES if is_refused else GIVEN)
+
+
+def test_an_answer_of_nothing_but_markers_gives_none(info: Info) -> None:
+    low, markers = SampleResult("q", 0, weighted_score=0.0), AnswerReading("empty")
+    found = with_cause(
+        info(diagnose=BY_WORDS), sample("[1]", RIGHT, answerable=False), low, markers
+    )
+    assert (found.cause, found.cause_reason) == ("generation", f"{HELD}, and the answer is empty")
 
 
 def test_only_low_answers_have_a_cause_and_only_where_it_is_asked_for(info: Info) -> None:
