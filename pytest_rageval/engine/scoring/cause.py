@@ -17,7 +17,7 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
 )
-from pytest_rageval.stats.verdict import is_low
+from pytest_rageval.stats.verdict import is_low, shortfalls
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.evidence import content_words, holds
@@ -132,11 +132,18 @@ def _holds_claims(sample: Sample) -> bool:
 
 
 def _lowest(info: ScenarioInfo, result: SampleResult) -> str:
-    """Return the metric with the lowest score, as it enters the weighted score."""
+    """Return the metric with the lowest score, as it enters the weighted score.
+
+    It is one of those that miss a threshold or fail the sample, where there are any.
+    """
+    missed = {one.name for one in shortfalls(result, info.thresholds)}
+    columns = [column for column in info.metrics if column.name in missed] or [
+        column for column in info.metrics if column.weight > 0.0 and None not in column.ends
+    ]
     scored = [
         (column.to_unit(score), column.name)
-        for column in info.metrics
-        if (score := result.scores.get(column.name)) is not None and is_scored(score)
+        for column in columns
+        if is_scored(score := result.scores.get(column.name))
     ]
     return min(scored)[1] if scored else "its score"
 

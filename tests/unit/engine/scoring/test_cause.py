@@ -163,6 +163,31 @@ def test_an_answer_that_holds_the_reference_did_not_miss_it(info: Info) -> None:
     assert (found.cause, found.reason) == ("generation", expected)
 
 
+@pytest.mark.parametrize(
+    ("thresholds", "low"),
+    [
+        ({}, "em"),
+        ({"weighted_score": Bound(min=0.9)}, "em"),
+        ({"f1": Bound(min=0.5)}, "f1"),
+        ({"f1": Bound(min=0.5), "em": Bound(min=1.0)}, "em"),
+        ({"latency_s": Bound(max=2.0)}, "latency_s"),
+        ({"latency_s": Bound(max=9.0)}, "em"),
+    ],
+)
+def test_what_is_low_misses_a_threshold_or_enters_the_score(
+    info: Info, thresholds: dict[str, Bound], low: str
+) -> None:
+    """2.5 s would be -1.5 in units of a score, and ``cited`` is worst: neither weighs anything."""
+    seconds = MetricColumn("latency_s", 0.0, (0.0, None), higher_is_better=False)
+    made = info(
+        MetricColumn("f1"), MetricColumn("em"), seconds, MetricColumn("cited", 0.0),
+        thresholds=thresholds,
+    )  # fmt: skip
+    scores = {"f1": 0.13, "em": 0.1, "latency_s": 2.5, "cited": 0.0}
+    expected = f"{HELD}, and so does the answer: {low} is low"
+    assert cause(made, sample("Goethe", RIGHT), **scores) == ("generation", expected)
+
+
 def test_a_refusal_is_not_unfaithful(info: Info) -> None:
     """E21: though a judge finds no support for it."""
     asked = sample("I cannot answer that.", RIGHT)
