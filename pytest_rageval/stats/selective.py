@@ -91,7 +91,8 @@ def aurc(ranked: Ranked, times: Whole) -> float:
 
     It is the mean over all coverages, from the most confident sample alone to all of them, of 1
     minus their mean score; each coverage weighs what its last sample does. The samples of a tie
-    count as so many samples of its mean score and mean weight: what all their orders come to.
+    count as so many samples of its mean score and mean weight: what all their orders come to if
+    they weigh alike.
     """
     counts, sizes, sums = ranked.by_tie(times)
     repeats = counts.astype(np.intp)
