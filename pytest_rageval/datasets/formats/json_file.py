@@ -158,7 +158,10 @@ def noting(found: list[Doubled]) -> Callable[[list[tuple[str, Any]]], dict[str, 
 
 
 def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each object; a file with one object on each line is read as JSON Lines."""
+    """Yield a row for each object, or what ``rows_at`` takes from them.
+
+    Without it, a file with one object on each line is read as JSON Lines.
+    """
     with file.open(is_whole=True) as stream:
         text = file.decode(stream.read())
     doubled: list[Doubled] = []
@@ -168,7 +171,7 @@ def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise _no_json(file, error) from error
-        if _is_an_object_a_line(text):
+        if file.spec.rows_at is None and _is_an_object_a_line(text):
             yield from read_json_lines(file)
             return
         data, lines = _one_after_the_other(text, file, noting(doubled))
@@ -179,7 +182,8 @@ def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
     if isinstance(data, dict) and {"success", "data"} <= data.keys() and not file.spec.rows_at:
         data = _rows_of_dbgpt(data, file)
     found = rows_of_document(data, file, doubled)
-    rows = rows_of(found, file.spec.max_row_mb, file.section, lines)
+    at = lines if found is data else None  # rows_at may take any number of rows from each value
+    rows = rows_of(found, file.spec.max_row_mb, file.section, at)
     yield from map(_broken_if_doubled, rows) if doubled else rows
 
 
@@ -311,7 +315,13 @@ def _is_of_one_sample(group: list[Any]) -> bool:
 
 
 def read_lines_or_document(file: DataFile) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each line; of a file that is one JSON document, its rows."""
+    """Yield a row for each line; of a file that is one JSON document, its rows.
+
+    With ``rows_at`` the lines are a list of values, as in any JSON file.
+    """
+    if file.spec.rows_at is not None:
+        yield from read_document(file)
+        return
     if _may_be_document(file):
         try:
             rows = [*read_document(file)]

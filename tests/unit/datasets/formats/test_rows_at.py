@@ -197,3 +197,41 @@ def test_no_row_has_its_answer_from_above() -> None:
     }
     (row,) = rows_in(document, "runs[*].qas", "dataset")
     assert row == {"q": "Who?", "note": "n"}
+
+
+TALKS = [
+    {"question": "x", "turns": [{"question": "q1"}, {"question": "q2"}]},
+    {"question": "x", "turns": [{"question": "q3"}]},
+]
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.jsonl"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(TALKS),
+        "\n".join(map(json.dumps, TALKS)),
+        "\n".join(json.dumps(talk, indent=1) for talk in TALKS),
+    ],
+    ids=["a list", "a line each", "indented"],
+)
+def test_a_path_goes_into_one_value_after_the_other(
+    samples: Callable[..., list[Sample]], name: str, text: str
+) -> None:
+    """K23: they are the list that they would be in brackets; no line is a row."""
+    found = samples(name, text, rows_at="[*].turns")
+    assert [sample.question for sample in found] == ["q1", "q2", "q3"]
+
+
+def test_a_path_goes_into_the_only_line_of_json_lines(
+    samples: Callable[..., list[Sample]],
+) -> None:
+    """K23: as into any document."""
+    (first, second) = samples("r.jsonl", json.dumps(TALKS[0]) + "\n", rows_at="turns")
+    assert (first.question, second.question) == ("q1", "q2")
+
+
+def test_a_path_that_lines_lack_is_refused(refused: Callable[..., list[str]]) -> None:
+    """K23: with the one that they have."""
+    (problem,) = refused("r.jsonl", "\n".join(map(json.dumps, TALKS)), rows_at="turns")
+    assert "dataset.rows_at: " in problem
