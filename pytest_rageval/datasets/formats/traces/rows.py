@@ -213,18 +213,16 @@ def _unrecorded(trace: Trace, steps: Sequence[Span], has_contexts: bool) -> Span
 
 def _outer(trace: Trace, spans: Iterable[Span]) -> list[tuple[str, list[Document]]]:
     """Return (kind, documents) of those that have documents and are in no other such, in order."""
-    inside: set[str] = set()
-    kept = []
-    for span in spans:  # parents begin before their children
-        if span.span_id in inside:
-            continue
-        is_named = span.kind in ("retrieval", "rerank")
-        documents = documents_of(span) if is_named else documents_in_output(span)
-        if documents is None:
-            continue
-        kept.append((span.kind, documents))
-        inside |= {below.span_id for below in trace.below([span])}
-    return kept
+    having = [(span, found) for span in spans if (found := _found_by(span)) is not None]
+    # A child may stand before its parent: clocks differ, and starts are equal.
+    children = (child for span, _ in having for child in trace.children(span))
+    inside = {below.span_id for below in trace.below(children)}
+    return [(span.kind, found) for span, found in having if span.span_id not in inside]
+
+
+def _found_by(span: Span) -> list[Document] | None:
+    is_named = span.kind in ("retrieval", "rerank")
+    return documents_of(span) if is_named else documents_in_output(span)
 
 
 def _joined(steps: Iterable[tuple[str, list[Document]]]) -> list[Document]:

@@ -137,6 +137,9 @@ def test_a_trace_is_a_row_of_documented_names(fields: Fields) -> None:
             [search("a", "d1", begins=1, lasts=3), search("b", "d1", "d9", parent="a", begins=2)],
             "d1",
         ),
+        # ... also by a clock that is behind, or first in the file with the same start
+        ([search("b", "d1", "d9", parent="a", begins=0.9), search("a", "d9", begins=1)], "d9"),
+        ([search("b", "d1", "d9", parent="a", begins=1), search("a", "d9", begins=1)], "d9"),
         # inside a tool
         (
             [
