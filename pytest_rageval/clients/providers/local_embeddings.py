@@ -22,13 +22,14 @@ from pytest_rageval.errors import RagevalError, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 
 Encode = Callable[[list[str]], Any]
-"""From texts to rows of numbers, one a text; it may be an ``async def``."""
+"""From texts to rows of numbers, one a text, or to something to await that gives them."""
 
 
 class LocalEmbeddings:
     """Embeds batches with the function that ``load`` returns for the settings.
 
-    Loading and encoding run in a thread of their own; an ``async def`` runs in the event loop.
+    Loading and encoding run in a thread of their own; an ``async def`` runs in the event loop, and
+    so does whatever else a function returns to be awaited.
     """
 
     def __init__(self, settings: ClientSettings, load: Callable[[ClientSettings], Encode]) -> None:
@@ -61,8 +62,9 @@ class LocalEmbeddings:
     async def _rows(self, texts: list[str]) -> list[Vector]:
         encode = await self._thread.run(self._loaded) if self._encode is None else self._encode
         if inspect.iscoroutinefunction(encode):
-            return list(map(_to_vector, await encode(texts)))
-        return await self._thread.run(lambda: list(map(_to_vector, encode(texts))))
+            return _to_vectors(await encode(texts))
+        found = await self._thread.run(lambda: _called(encode, texts))
+        return _to_vectors(await found) if inspect.isawaitable(found) else found
 
     def _loaded(self) -> Encode:
         encode = self._encode = self._encode or self._load(self._settings)
@@ -80,6 +82,16 @@ class LocalEmbeddings:
 
     def _failure(self, what: str) -> LocalModelError:
         return LocalModelError(f"{self._settings.shown}: {shorten(' '.join(what.split()), 300)}")
+
+
+def _called(encode: Encode, texts: list[str]) -> Any:
+    """Return the vectors, or what has to be awaited for the rows."""
+    found = encode(texts)
+    return found if inspect.isawaitable(found) else _to_vectors(found)
+
+
+def _to_vectors(rows: Iterable[Any]) -> list[Vector]:
+    return list(map(_to_vector, rows))
 
 
 def _to_vector(row: Iterable[Any]) -> Vector:

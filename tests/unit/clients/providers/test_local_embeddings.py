@@ -57,6 +57,19 @@ async def async_rows(texts: list[str], scale: float = 1.0) -> list[list[float]]:
     return rows(texts, scale)
 
 
+def wrapped_rows(texts: list[str]) -> Any:
+    """Return a coroutine, as a function that a decorator has wrapped does."""
+    return async_rows(texts)
+
+
+class AsyncEncoder:
+    async def __call__(self, texts: list[str]) -> list[list[float]]:
+        return await async_rows(texts)
+
+
+async_encoder = AsyncEncoder()
+
+
 def broken(texts: list[str]) -> Any:
     raise RuntimeError("out of memory")
 
@@ -83,6 +96,10 @@ def ends(texts: list[str]) -> Any:
 
 async def async_ends(texts: list[str]) -> Any:
     sys.exit("no model here")
+
+
+def wrapped_ends(texts: list[str]) -> Any:
+    return async_ends(texts)
 
 
 async def async_cancels(texts: list[str]) -> Any:
@@ -113,9 +130,18 @@ def _packages(monkeypatch: pytest.MonkeyPatch) -> None:
         setattr(module, attribute.__name__, attribute)
         monkeypatch.setitem(sys.modules, name, module)
     own = ModuleType("my_embeddings")
-    functions = (rows, async_rows, broken, too_few, uneven, not_finite, no_rows)
-    for function in (*functions, ends, async_ends, interrupts, cancels, async_cancels):
+    functions = (rows, async_rows, wrapped_rows, broken, too_few, uneven, not_finite, no_rows)
+    for function in (
+        *functions,
+        ends,
+        async_ends,
+        wrapped_ends,
+        interrupts,
+        cancels,
+        async_cancels,
+    ):
         setattr(own, function.__name__, function)
+    own.async_encoder = async_encoder  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "my_embeddings", own)
     monkeypatch.setattr("pytest_rageval.extras.installed", lambda module: True)
 
@@ -137,6 +163,8 @@ def embed(within: Within, *texts: str, **fields: Any) -> Any:
         ("fastembed", "bge-small"),
         ("python", "my_embeddings:rows"),
         ("python", "my_embeddings:async_rows"),
+        ("python", "my_embeddings:wrapped_rows"),
+        ("python", "my_embeddings:async_encoder"),
     ],
 )
 def test_each_provider_returns_a_vector_for_each_text(
@@ -179,6 +207,7 @@ def test_a_function_runs_in_a_thread_and_gets_its_options(within: Within) -> Non
         ("absent", "has no attribute 'absent'"),
         ("ends", ": SystemExit: no model here"),
         ("async_ends", ": SystemExit: no model here"),
+        ("wrapped_ends", ": SystemExit: no model here"),
         ("interrupts", ": KeyboardInterrupt"),
         ("cancels", ": CancelledError: not by us"),
         ("async_cancels", ": CancelledError"),
