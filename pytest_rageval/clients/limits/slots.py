@@ -56,6 +56,9 @@ class SharedPool:
     def take(self) -> int | None:
         """Return a free slot, or None."""
         limit = self.room.limit
+        # Slots above a lowered limit are held for as long as their requests last, and count.
+        if limit < self._limit and self.in_flight >= limit:
+            return None
         for step in range(limit):
             slot = (self._next + step) % limit
             if slot not in self._mine and self._locks.try_lock(slot):
@@ -151,7 +154,8 @@ class Slots:
 
     def _poll(self) -> None:
         self._poll_timer = None
-        self._serve()
+        with suppress(OSError):  # a file system of a network may have no lock for a moment
+            self._serve()
         if self._queue:
             self._poll_later()
 

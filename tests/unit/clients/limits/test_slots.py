@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
-from pytest_rageval.clients.limits.slots import LocalPool, Slots
+from pytest_rageval.clients import file_locks
+from pytest_rageval.clients.file_locks import ByteLocks
+from pytest_rageval.clients.limits.slots import LocalPool, SharedPool, Slots
 
 
 def with_slots(limit: int, work: Callable[[Slots], Awaitable[object]]) -> None:
@@ -106,3 +111,49 @@ def test_closing_cancels_those_who_wait() -> None:
             await waiting
 
     asyncio.run(main())
+
+
+needs_locks = pytest.mark.skipif(not file_locks.AVAILABLE, reason="no file locks on this system")
+
+
+@needs_locks
+def test_those_who_wait_are_served_after_a_lock_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system of a network says so now and then; the timer goes on."""
+    locks, failures = ByteLocks(tmp_path / "locks"), [errno.ENOLCK, errno.EIO, errno.ESTALE]
+    try_lock = locks.try_lock
+
+    def failing(offset: int) -> bool:
+        if failures:
+            raise OSError(failures.pop(), "no lock now")
+        return try_lock(offset)
+
+    monkeypatch.setattr(locks, "try_lock", failing)
+
+    async def main() -> list[int]:
+        slots = Slots(SharedPool(locks, 2))
+        async with asyncio.timeout(60.0):
+            found = [await slots.acquire() for _ in range(2)]
+        slots.close()
+        return found
+
+    assert sorted(asyncio.run(main())) == [0, 1]
+    assert not failures
+
+
+@needs_locks
+@pytest.mark.parametrize("returned", [[], [0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 4, 5, 6]])
+def test_slots_above_a_lowered_limit_count_until_they_are_given_back(
+    returned: list[int], tmp_path: Path
+) -> None:
+    """Eight were taken, and four may be in flight now."""
+    pool = SharedPool(ByteLocks(tmp_path / "locks"), 8)
+    assert [pool.take() for _ in range(9)].count(None) == 1
+    pool.room.halve(time.monotonic(), 8)
+    assert pool.room.limit == 4
+    for slot in returned:
+        pool.give(slot)
+    taken = [slot for slot in (pool.take() for _ in range(5)) if slot is not None]
+    assert len(taken) == max(0, 4 - (8 - len(returned)))
+    pool.close()
