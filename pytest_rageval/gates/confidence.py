@@ -108,7 +108,7 @@ class ConfidenceGate(BoundedGate):
         # Not at the top: numpy takes longer to load than this package.
         from pytest_rageval.stats.selective import LEAST_DRAWN, aurc, bootstrap_interval, covered
 
-        least, how = LEAST_DRAWN, f", bootstrap by {unit}"
+        least, how, places = LEAST_DRAWN, f", bootstrap by {unit}", list(range(len(ranked.scores)))
         if self.coverage is None:
             found = bootstrap_interval(ranked, aurc, groups)
         else:
@@ -120,7 +120,7 @@ class ConfidenceGate(BoundedGate):
             found = weighted_interval(scores, weights, self.column.range, groups=groups)
         if found is not None:
             return f"95 % interval {found[0]:.4f}..{found[1]:.4f}{how}"
-        n = len(set(groups)) if groups is not None else len(ranked.scores)
+        n = len(places if groups is None else set(groups))
         few = f"fewer than {least} {'samples' if groups is None else f'values of {unit}'}"
         return f"no interval: {few if n < least else 'resamples do not vary'}"
 

@@ -53,11 +53,15 @@ class ReplyReader:
 
     def read(self, reply: HttpReply) -> Answer:
         """Return the answer; raise TargetError where the reply is none."""
-        if _is_text(reply) and "\ufffd" in reply.text and "\ufffd".encode() not in reply.body:
+        answer = self._read(reply)
+        if "\ufffd" in (answer.text or "") and "\ufffd".encode() not in reply.body:
             raise TargetError(
-                "replied bytes that are no UTF-8; have the server name their charset, like "
-                "Content-Type: application/json; charset=gbk"
+                "replied an answer in bytes that are no UTF-8; have the server name their charset, "
+                "like Content-Type: application/json; charset=gbk"
             )
+        return answer
+
+    def _read(self, reply: HttpReply) -> Answer:
         events = _events_in(reply)
         if events is not None:
             return self._streamed(events, reply)
@@ -238,11 +242,6 @@ def _has_data(text: str) -> bool:
 
 def _is_object(line: str) -> bool:
     return line.startswith("{") and isinstance(_object_in(line), dict)
-
-
-def _is_text(reply: HttpReply) -> bool:
-    kind = reply.content_type.lower()
-    return kind.startswith("text/") or "json" in kind
 
 
 def json_of(reply: HttpReply) -> Any:

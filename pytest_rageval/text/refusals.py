@@ -79,6 +79,18 @@ def kind_of(
     return "partial" if answers else "refused"
 
 
+def is_given(
+    answer: str, references: Sequence[str], rule: RefusalRule, *, answerable: bool | None
+) -> bool:
+    """Return whether an answer that may read as a refusal is what its row expects.
+
+    Where the row does not say whether it can be answered, only the reference itself is.
+    """
+    if answerable is None:
+        return answer.strip() in references
+    return answerable and is_expected(answer, references, rule)
+
+
 def is_expected(answer: str, references: Sequence[str], rule: RefusalRule = PHRASES) -> bool:
     """Return whether what reads as a refusal is the answer that is expected.
 

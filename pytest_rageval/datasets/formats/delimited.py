@@ -28,7 +28,7 @@ def read_delimited(file: DataFile, delimiter: str) -> Iterator[Row | BrokenRow]:
     before = csv.field_size_limit(file.max_row_bytes)
     try:
         with file.text() as stream:
-            records = _Records(file, stream)
+            records = _Records(file, stream, is_tsv=delimiter == "\t")
             mark = records.excel_mark()
             records.begin(file.spec.delimiter or mark or _sniffed(records, delimiter))
             yield from one_output_a_row(_rows(file, records, delimiter), file)
@@ -125,11 +125,12 @@ class _Records:
     are read again, each alone, so that no row is lost: one that is no row by itself is broken, too.
     """
 
-    def __init__(self, file: DataFile, text: TextIO) -> None:
+    def __init__(self, file: DataFile, text: TextIO, *, is_tsv: bool) -> None:
         self._file = file
+        self._is_tsv = is_tsv
         self._limit = file.max_row_bytes
         self._text = text
-        self._delimiter, self._is_tsv = ",", False
+        self._delimiter = ","
         self._of_record: list[str] = []
         self._again = [self._read().removeprefix("\ufeff")]
         """Lines to read again after a broken one, the last line first."""
@@ -144,7 +145,7 @@ class _Records:
 
     def begin(self, delimiter: str) -> None:
         """Read with this delimiter."""
-        self._delimiter, self._is_tsv = delimiter, delimiter == "\t"
+        self._delimiter = delimiter
         self._read_on()
 
     def excel_mark(self) -> str:

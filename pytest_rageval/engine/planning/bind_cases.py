@@ -148,11 +148,13 @@ def _load(binding: Binding, spec: DatasetSpec, brought: Sequence[str]) -> Datase
 
 def _older_answers(before: Sequence[Case], after: Sequence[Case]) -> Iterator[str]:
     """Yield a warning of answers that may be to what a review has made another question."""
-    asked = {case.id: case.question for case in before}
+    asked = {case.id: (case.question or "").split() for case in before}
     edited = [
         case.id
         for case in after
-        if isinstance(case, Sample) and case.answer is not None and case.question != asked[case.id]
+        if isinstance(case, Sample)
+        and case.answer is not None
+        and (case.question or "").split() != asked[case.id]
     ]
     if edited:
         yield (

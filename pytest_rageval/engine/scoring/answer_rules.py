@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+from unicodedata import category
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
@@ -38,7 +39,7 @@ from pytest_rageval.text.citations import (
     read_citations,
     strip_citations,
 )
-from pytest_rageval.text.refusals import PHRASES, is_expected, kind_of
+from pytest_rageval.text.refusals import PHRASES, is_given, kind_of
 from pytest_rageval.text.tokenize import has_cjk
 
 REFUSED = "refused"
@@ -183,19 +184,19 @@ def _kind(
             return "failed"
         level = _level(said)
         return "refused" if level >= 2.0 else "partial" if level >= 1.0 else "answered"
-    # A refusal that is one quotation is told by the answer, not by its sentences.
-    given = None if is_short else sentences
     rule = rules.refusals or PHRASES
-    if sample.answerable is not False and is_expected(sample.answer, sample.references or (), rule):
+    if is_given(sample.answer, sample.references or (), rule, answerable=sample.answerable):
         return "answered"
-    return kind_of(sample.answer, rule, given)
+    # A refusal that is one quotation is told by the answer, not by its sentences.
+    return kind_of(sample.answer, rule, None if is_short else sentences)
 
 
 def _says(sample: Sample) -> bool:
-    """Return whether a short answer says anything: a letter, a digit, or all that is expected."""
-    text = (sample.answer or "").strip()
-    is_given = text in (reference.strip() for reference in sample.references or ())
-    return is_given or any(map(str.isalnum, strip_citations(text, CitationRule())))
+    """Return whether a short answer says more than marks: a word, or a sign that is expected."""
+    text = sample.answer or ""
+    if any(map(str.isalnum, strip_citations(text, CitationRule()))):
+        return True
+    return text.strip() in (sample.references or ()) and any(category(c)[0] in "SLN" for c in text)
 
 
 def _cited(rule: CitationRule, sample: Sample) -> CitedText:

@@ -94,7 +94,7 @@ def test_what_an_answerable_row_expects_is_no_refusal(
     assert unanswerable.scores["missed_refusal"] == 0.0
     unknown = scored(answer=answer, references=(reference,), answerable=None)
     assert unknown.scores["em"] == float(answer == reference)
-    assert unknown.scores["f1"] == found.scores["f1"]
+    assert (unknown.scores["f1"] == 0.0) == (answer != reference)
 
 
 def test_a_refusal_of_an_unanswerable_question_is_the_best_end(
@@ -381,6 +381,14 @@ def test_an_answer_without_a_word_is_empty(
 ) -> None:
     found = scored(answer=answer, answerable=True)
     assert found.scores["refusal"] == 0.0
+    assert found.scores["over_refusal"] == 1.0
+
+
+def test_a_dash_in_place_of_an_answer_and_a_reference_is_none(
+    scored: Callable[..., SampleResult],
+) -> None:
+    """Tables have it for what is missing."""
+    found = scored(answer="-", references=("-",), answerable=True)
     assert found.scores["over_refusal"] == 1.0
 
 
