@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tomllib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ from pytest_rageval.datasets.cells import (
 )
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
+
+TABLES = tomllib.loads(Path(__file__).with_name("cells.toml").read_text("utf-8"))
 
 Samples = Callable[..., list[Sample]]
 Invalid = Callable[..., dict[int, InvalidRow]]
@@ -63,7 +67,7 @@ def _table(**cells: str) -> str:
         ("[]", ()),
     ],
 )
-@pytest.mark.parametrize("name", ["contexts", "reference_contexts"])
+@pytest.mark.parametrize("name", TABLES["contexts_are_read_from_every_spelling"])
 def test_contexts_are_read_from_every_spelling(
     samples: Samples, name: str, cell: str, texts: tuple[str, ...]
 ) -> None:

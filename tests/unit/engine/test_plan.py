@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -18,6 +19,8 @@ from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import Bound, InvalidRow, Sample, ScenarioResult
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.overrides import number_override, set_override
+
+TABLES = tomllib.loads(Path(__file__).with_name("plan.toml").read_text("utf-8"))
 
 MakePlan = Callable[..., Plan]
 Problems = Callable[..., list[str]]
@@ -120,31 +123,7 @@ def test_a_document_weight_that_cannot_be_is_refused(
 
 @pytest.mark.parametrize(
     ("metrics", "message"),
-    [
-        (
-            "[em, f11]",
-            "s.yaml:2: metrics[1]: unknown metric 'f11'. Did you mean 'f1'? Known: f1; docs/",
-        ),
-        ("[em, em]", "s.yaml:2: metrics[1]: 'em' is named twice; give it a name of its own"),
-        ("[em, exact_match]", "s.yaml:2: metrics[1]: 'em' is named twice"),
-        ("[{f1: {name: weighted_score}}]", "'weighted_score' is a reserved name"),
-        ("[{f1: {name: target}}]", "'target' is a reserved name; give it a name of its own"),
-        ("[{f1: {name: retrieval}}]", "metrics[0]: 'retrieval' is a reserved name"),
-        ("[{f1: {name: row}}]", "'row' is a reserved name"),
-        ("[{f1: {name: pass_rate}}]", "'pass_rate' is a reserved name"),
-        ("[{f1: {name: unscored}}]", "'unscored' is a reserved name"),
-        ("[{f1: {name: by}}]", "'by' is a reserved name"),
-        ("[{f1: {name: no_regression}}]", "'no_regression' is a reserved name"),
-        ("[{f1: {name: compare_fail}}]", "'compare_fail' is a reserved name"),
-        ("[{f1: {name: fail_under}}]", "'fail_under' is a reserved name"),
-        ("[{f1: {normalizr: squad}}]", "metrics[0].f1: unknown option 'normalizr'. Did you mean"),
-        ("[{f1: {normalizer: sqad}}]", "metrics[0].f1.normalizer: expected 'ultrarag', 'squad' or"),
-        ("[{f1: squad}]", "the options of 'f1' must be a mapping, found 'squad'"),
-        ("[{f1: {}, em: {}}]", "write a metric as 'f1' or as 'f1: {normalizer: squad}'"),
-        ("[3]", "write a metric as 'f1' or as"),
-        ("[[em]]", "write a metric as 'f1' or as"),
-        ("[null]", "metrics[0]"),
-    ],
+    TABLES["a_metric_that_cannot_be_is_refused"],
 )
 def test_a_metric_that_cannot_be_is_refused(problems: Problems, metrics: str, message: str) -> None:
     (problem, *rest) = problems(f"name: s\nmetrics: {metrics}\n" + ROWS)
@@ -381,63 +360,7 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
 
 @pytest.mark.parametrize(
     ("dataset", "metric", "message"),
-    [
-        (
-            "{rows: [{question: q, golden_answers: [x]}]}",
-            "acc",
-            "needs 'answer'; s.yaml has no such field. Columns: question, golden_answers. "
-            "For 'answer', name your system under 'target', like my_app.rag:answer, or name a ",
-        ),
-        (
-            "{rows: [{q: x, answer: x}], key_map: {references: answer}}",
-            "em",
-            "needs 'answer'; s.yaml has no other column for it: key_map gives its column 'answer' "
-            "to 'references'. Columns: q, answer. For 'answer', name",
-        ),
-        (
-            "{rows: [{Input: q, pred: x, expcted_output: x, uid: 7}], key_map: {id: uid}}",
-            "em",
-            "If 'pred' and 'expcted_output' are 'answer' and 'references', write "
-            "key_map: {id: uid, answer: pred, references: expcted_output} (in 'dataset')",
-        ),
-        (
-            "{rows: [{out: {a: null}, references: x}], key_map: {answer: out.a}}",
-            "em",
-            "needs 'answer'; no valid row of s.yaml has anything at 'out.a' (key_map)",
-        ),
-        (
-            "{rows: [{retrieved_doc_idss: [a], relevant_doc_idss: [a]}]}",
-            "ndcg",
-            "write key_map: {retrieved_ids: retrieved_doc_idss, reference_ids: relevant_doc_idss}",
-        ),
-        (
-            "{rows: [{question: q, answer: x, retrieval_contex: [a], golden_chunkz: [a]}]}",
-            "hit_rate",
-            "write key_map: {contexts: retrieval_contex, reference_contexts: golden_chunkz}",
-        ),
-        (
-            "{rows: [{question: q, reference: x}]}",
-            "em",
-            "For 'answer', name your system under 'target', like my_app.rag:answer, or name a "
-            "second file with them in 'answers', or name the column in dataset.key_map",
-        ),
-        (
-            "{rows: [{question: q, answer: x, expected: {text: x, pages: 3}}]}",
-            "em",
-            "'expected' has 'text', 'pages': if one of them is 'references', name it as in "
-            "key_map: {references: expected.text}",
-        ),
-        (
-            "{rows: [{instruction: q, input: x, output: y, reference: z}]}",
-            "em",
-            "Columns: instruction, input, output, reference. For 'answer', name your system",
-        ),
-        (
-            "{rows: [{query-id: q1, corpus-id: d1, score: 1}]}",
-            "ndcg",
-            "These look like judgements of a search: write qrels_path, and run_path, in place of",
-        ),
-    ],
+    TABLES["what_is_proposed_for_a_missing_column"],
     ids=[
         *("gold", "taken", "whole line", "nothing", "ids", "the other alternative"),
         *("a second file", "an object", "training data", "judgements"),

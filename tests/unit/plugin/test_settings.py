@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from fake_config import config_of
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.errors import UserError
 from pytest_rageval.plugin.settings import Settings
+
+TABLES = tomllib.loads(Path(__file__).with_name("settings.toml").read_text("utf-8"))
 
 
 @pytest.fixture(autouse=True)
@@ -221,29 +224,7 @@ def test_the_environment_overrides_too(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     "option",
-    [
-        "--rag-metric-weight=em",
-        "--rag-metric-weight==1",
-        "--rag-metric-weight=em=nan",
-        "--rag-doc-weight=a.pdf:2",
-        "--rag-threshold=0.5",
-        "--rag-gate=em>0.5",
-        "--rag-set=a..b=5",
-        "--rag-set=a={unclosed",
-        "--rag-set=gates.em=",
-        "--rag-set=gates.em= ",
-        "--rag-set=gates=",
-        "--rag-set=gates=# none",
-        "--rag-set=gates={em: }",
-        "--rag-set=gates={em: {mean: }}",
-        "--rag-gate=em=",
-        "--rag-compare-fail=em:0.02:",
-        "--rag-limit=ten",
-        "--rag-limit=1.5",
-        "--rag-limit=--3",
-        "--rag-fail-under=80",
-        "--rag-compare-fail=em",
-    ],
+    TABLES["an_override_that_cannot_be_read_is_wrong_use"],
 )
 def test_an_override_that_cannot_be_read_is_wrong_use(tmp_path: Path, option: str) -> None:
     """[A14, E12] Quoting what was written."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +28,8 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.summary_md import summary_text, verdict_text
+
+TABLES = tomllib.loads(Path(__file__).with_name("summary_md.toml").read_text("utf-8"))
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 Made = Callable[..., ScenarioResult]
@@ -52,32 +56,7 @@ def lines(result: ScenarioResult) -> list[str]:
 
 @pytest.mark.parametrize(
     ("outcomes", "gates", "expected"),
-    [
-        ("passed passed", "passed", "**passed**: 1 gate passed; 2 of 2 cases passed"),
-        ("passed", "passed passed", "**passed**: 2 gates passed; 1 of 1 cases passed"),
-        (
-            "passed xfailed skipped",
-            "",
-            "**not judged**: no gates and no thresholds; 1 of 3 cases passed",
-        ),
-        (
-            "passed error",
-            "",
-            "**FAILED**: no gates; 1 of 2 cases passed, 1 could not be judged",
-        ),
-        ("passed", "failed passed", "**FAILED**: 1 of 2 gates failed; 1 of 1 cases passed"),
-        (
-            "passed failed",
-            "passed",
-            "**FAILED**: 1 gate passed; 1 of 2 cases passed, 1 failed",
-        ),
-        (
-            "failed error error",
-            "failed skipped skipped",
-            "**FAILED**: 1 of 3 gates failed, 2 undecided; "
-            "0 of 3 cases passed, 1 failed, 2 could not be judged",
-        ),
-    ],
+    TABLES["the_verdict_counts_gates_and_cases"],
 )
 def test_the_verdict_counts_gates_and_cases(
     result: Made, outcomes: str, gates: str, expected: str

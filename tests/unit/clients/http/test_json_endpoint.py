@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import tomllib
 import traceback
 import tracemalloc
 from collections.abc import Callable
@@ -28,6 +29,8 @@ from pytest_rageval.clients.errors import (
 from pytest_rageval.clients.limits import retry
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
+TABLES = tomllib.loads(Path(__file__).with_name("json_endpoint.toml").read_text("utf-8"))
+
 KEY = "sk-live-0123456789abcdef"
 Ask = Callable[..., Any]
 
@@ -47,37 +50,7 @@ def failure(ask: Ask, **fields: Any) -> ClientError:
 
 @pytest.mark.parametrize(
     ("fault", "kind", "is_transient", "words"),
-    [
-        ("401", "AuthError", False, "key is not accepted (HTTP 401: this is fault 401 (you sent"),
-        ("403", "AuthError", False, "the key is not accepted (HTTP 403"),
-        ("402", "QuotaError", False, "the account has no credit left (HTTP 402"),
-        ("quota", "QuotaError", False, "no credit left (HTTP 429: pay insufficient_quota)"),
-        ("400", "BadRequestError", False, "the request was not accepted (HTTP 400"),
-        ("404", "BadRequestError", False, "the model's name right, and does base_url end in /v1?"),
-        ("400 temperature", "BadRequestError", False, "; judge.temperature: null leaves it out"),
-        ("422", "BadRequestError", False, "the request was not accepted (HTTP 422"),
-        ("filter_400", "RefusedError", False, "a content filter stopped the request (HTTP 400"),
-        ("redirect", "BadRequestError", False, "redirects to http://elsewhere.test/v2/chat; set"),
-        ("408", "ServerError", True, "the server failed (HTTP 408"),
-        ("500", "ServerError", True, "the server failed (HTTP 500"),
-        ("503", "ServerError", True, "the server failed (HTTP 503"),
-        ("html_502", "ServerError", True, "the server failed (HTTP 502)"),
-        ("error_in_200", "ServerError", True, "the server failed (HTTP 500: the upstream model"),
-        ("html", "ServerError", True, "bytes of text/html, which are no JSON object"),
-        ("not_json", "ServerError", True, "bytes of application/json, which are no JSON object"),
-        ("no_choices", "ServerError", True, "a chat completion without choices[0].message"),
-        ("empty_choices", "ServerError", True, "a chat completion without choices[0].message"),
-        ("reset", "ConnectionFailed", True, "the connection failed (Connection reset by peer)"),
-        (
-            "close",
-            "ConnectionFailed",
-            True,
-            "the connection failed (the server closed it without an answer; does it speak https?)",
-        ),
-        ("cut", "ConnectionFailed", True, "failed (it broke in the middle of the answer)"),
-        ("refusal", "RefusedError", False, "the model refused to answer: I cannot help with that."),
-        ("filtered", "RefusedError", False, "the model refused to answer: Reply"),
-    ],
+    TABLES["a_fault_has_its_kind_and_says_what_to_do"],
 )
 def test_a_fault_has_its_kind_and_says_what_to_do(
     fault: str, kind: str, is_transient: bool, words: str, server: FakeOpenAI, ask: Ask

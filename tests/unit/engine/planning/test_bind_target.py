@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.run_paths import RunPaths
+
+TABLES = tomllib.loads(Path(__file__).with_name("bind_target.toml").read_text("utf-8"))
 
 pytest.importorskip("aiohttp")
 
@@ -85,34 +88,7 @@ def test_a_profile_is_a_target(plan: Make, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("target: {type: htp}", "target: unknown target type 'htp'. Did you mean 'http'?"),
-        (
-            "target: {url: 'http://h', hedders: {}}",
-            "unknown key 'hedders'. Did you mean 'headers'?",
-        ),
-        ("target: {type: python}", "target: a target of type 'python' needs 'use'"),
-        ("target: {url: 'ftp://u:pw@h'}", "target.url: expected a URL that begins with http://"),
-        ("target: {type: http}", "target: a target of type 'http' needs 'url', or a 'fixture'"),
-        ("target: {url: 'http://h', method: PUSH}", "target.method: "),
-        ("target: {url: 'http://h', body: {q: '{qestion}'}}", "Did you mean 'question'?"),
-        (
-            "target: {url: 'http://h', body: {q: '{question}', l: '{metadata.lng}'}}",
-            "target: {metadata.lng}: unknown column 'lng'. Did you mean 'lang'? Known: lang",
-        ),
-        (
-            "target: {url: 'http://h', headers: {X: '${NOT_SET_1}'}}",
-            "variable NOT_SET_1 is not set",
-        ),
-        ("target: {url: 'http://h', contexts: 'a..b'}", "target.contexts: 'a..b' is not a path"),
-        ("target: {profile: nobody}", "unknown profile 'nobody'"),
-        ("models: {a: {}}\ntarget: {profile: b}", "unknown profile 'b'"),
-        ("target: {model: m, prompt: '{contexs}'}", "Did you mean 'contexts'?"),
-        ("target: {url: 'http://h', timeout_s: 0}", "target.timeout_s: expected a number > 0"),
-        ("target: [1]", "target: write a target as 'my_app.rag:answer'"),
-        ("target: {x: 1}", "target: give its 'type': python, http, "),
-        ("target: 'no_such_module_1:f'", "target: no module named 'no_such_module_1'"),
-    ],
+    TABLES["a_mistake_is_one_problem_at_its_line"],
 )
 def test_a_mistake_is_one_problem_at_its_line(problems: Problems, text: str, message: str) -> None:
     """[E12]"""

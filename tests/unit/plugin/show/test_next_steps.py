@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from fake_config import configured
 
 from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
 from pytest_rageval.plugin.show.next_steps import Ended, Step, fold, next_hint, next_step
+
+TABLES = tomllib.loads(Path(__file__).with_name("next_steps.toml").read_text("utf-8"))
 
 
 def result(*gates: GateResult, **counts: int) -> ScenarioResult:
@@ -85,30 +88,7 @@ def test_what_is_next(
 
 @pytest.mark.parametrize(
     ("given", "step", "expected"),
-    [
-        ("", "failed", "with --lf"),
-        # A part of the samples can meet none of these, and must not take the place of a whole.
-        ("--rag-save main --rag-strict", "failed",
-         "with --lf, without --rag-save and --rag-strict"),
-        ("--rag-save-failed=m --rag-save-answers=x.csv --rag-keep=2", "failed",
-         "with --lf, without --rag-save-failed and --rag-save-answers and --rag-keep"),
-        ("--rag-gate f1=0.5 --rag-report=html", "failed", "with --lf"),
-        ("--rag-save main", "stopped", "with --ff"),
-        # Every sample: nothing that chooses some.
-        ("--rag-where=t=a --rag-limit=3 --rag-strict", "whole",
-         "without --rag-limit and --rag-where"),
-        ("--rag-scenario=a.yaml::v::q1 --rag-variant v", "whole",
-         "without --rag-variant and names of samples"),
-        ("--rag-set dataset.limit=1 --rag-set seed=1", "whole",
-         "without the limit in --rag-set"),
-        ("""--rag-set 'dataset={"path": "a", "limit": 1}'""", "whole",
-         "without the limit in --rag-set"),
-        ("--rag-doc-weight d1=2 --rag-keep=2", "whole", ""),
-        ("", "answers", "with --rag-set=target=MODULE:FUNCTION"),
-        ("--rag-save m", "page", "with --rag-report=html"),
-        ("", "check", "with --rag-dry-run"),
-        ("--rag-label=20", "check", "with --rag-dry-run, without --rag-label"),
-    ],
+    TABLES["how_the_command_is_to_be_changed"],
 )  # fmt: skip
 def test_how_the_command_is_to_be_changed(
     tmp_path: Path, given: str, step: Step, expected: str
