@@ -141,13 +141,13 @@ def _load(binding: Binding, spec: DatasetSpec, brought: Sequence[str]) -> Datase
         where = binding.loaded.where("dataset", "reviews")
         reviewed = with_reviews(dataset, spec.reviews, folder, where)
         if not brought:
-            binding.warnings += _older_answers(dataset.cases, reviewed.cases)
+            binding.remarks += _older_answers(dataset.cases, reviewed.cases)
         return reviewed
     return dataset
 
 
 def _older_answers(before: Sequence[Case], after: Sequence[Case]) -> Iterator[str]:
-    """Yield a warning of answers that may be to what a review has made another question."""
+    """Yield a remark on answers that may be to what a review has made another question."""
     asked = {case.id: (case.question or "").split() for case in before}
     edited = [
         case.id

@@ -147,7 +147,7 @@ class Odd:
         ({"answer": float("nan"), "contexts": ["x"]}, "returned nan as its answer"),
         ({"answer": np.float32("nan")}, "returned nan as its answer"),
         ({"answer": NAType()}, "returned <NA> as its answer"),
-        ((np.datetime64("NaT"), ["x"]), "returned NaT as its answer"),
+        ((np.datetime64("NaT", "s"), ["x"]), "returned NaT as its answer"),
         ({"answer": ["a"]}, "its answer is ['a'] (list), expected a text"),
         ({"answer": True}, "its answer is True (bool), expected a text"),
         ({"answer": "a", "contexts": 3}, "its contexts are 3 (int), expected a list"),
