@@ -125,10 +125,10 @@ def test_an_answer_to_the_question_before_a_review_is_told(plan: MakePlan) -> No
     review = (
         f"id,question,reference,verdict,reviewer,digest\na,new,x,edit,ann,{review_digest(shown)}\n"
     )
-    files = {"r.csv": review, "app.py": "def answer(question):\n    return 'x'\n"}
+    files = {"r.csv": review, "reviewed_bot.py": "def answer(question):\n    return 'x'\n"}
     told = "\n".join(plan(f"name: s\nmetrics: [em]\n{data}", files).info.remarks)
     assert "1 question edited by people (a): the answers in the data may be to the" in told
-    asked = plan(f"name: s\nmetrics: [em]\ntarget: app:answer\n{data}", files).info.remarks
+    asked = plan(f"name: s\nmetrics: [em]\ntarget: reviewed_bot:answer\n{data}", files).info.remarks
     assert "earlier wording" not in "\n".join(asked)
 
 
