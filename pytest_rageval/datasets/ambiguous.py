@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import Row, row_place
-from pytest_rageval.datasets.cells import is_missing, value_or_text
+from pytest_rageval.datasets.cells import is_filled, value_or_text
 from pytest_rageval.datasets.proposer.certain import may_hold
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import name_key, name_keys, read_field
@@ -181,7 +181,7 @@ class ReadRows:
         if not (is_known and self._values(used) and self._values(other)):
             return False
         pairs = ((row.fields.get(used), row.fields.get(other)) for row in self.rows)
-        return not any(_is_filled(first) and _is_filled(second) for first, second in pairs)
+        return not any(is_filled(first) and is_filled(second) for first, second in pairs)
 
     def _is_form(self, column: str) -> bool:
         """Return whether a column is to be filled in: blank in data that a file is joined to."""
@@ -195,7 +195,7 @@ class ReadRows:
 
     def _values(self, column: str) -> list[Any]:
         values = (row.fields.get(column) for row in self.rows)
-        return [value for value in values if _is_filled(value)]
+        return [value for value in values if is_filled(value)]
 
     def _differ(self, name: str, row: Row, used: Sequence[str], other: str) -> bool:
         """Return whether a row has two values; in what a system gives, a blank counts as a value.
@@ -205,8 +205,8 @@ class ReadRows:
         is_given = name == "answer" or (name in GIVEN and bool(self.theirs))
         one = row.fields.get(used[0]) if is_given else _first_filled(row, used)
         two = row.fields.get(other)
-        if not (_is_filled(one) and _is_filled(two)):
-            return is_given and _is_filled(one) != _is_filled(two)
+        if not (is_filled(one) and is_filled(two)):
+            return is_given and is_filled(one) != is_filled(two)
         ones, twos = _texts(row, one), _texts(row, two)
         return ones != twos if is_given else not ({*ones} <= {*twos} or {*twos} <= {*ones})
 
@@ -217,7 +217,7 @@ class ReadRows:
         if name == "answer" and not self.columns_read("references"):
             gold = f", or {self._map(name, other, references=used)} if {used!r} is the right answer"
         blanks = any(
-            not _is_filled(row.fields.get(column)) for row in rows for column in (used, other)
+            not is_filled(row.fields.get(column)) for row in rows for column in (used, other)
         )
         difference = "a value in one only, or different ones," if blanks else "different values"
         return Doubt(
@@ -238,11 +238,7 @@ class ReadRows:
 
 def _first_filled(row: Row, columns: Sequence[str]) -> Any:
     values = (row.fields.get(column) for column in columns)
-    return next((value for value in values if _is_filled(value)), None)
-
-
-def _is_filled(value: Any) -> bool:
-    return not is_missing(value) and value not in ("", [], {}) and str(value).strip() != ""
+    return next((value for value in values if is_filled(value)), None)
 
 
 def _texts(row: Row, value: Any) -> list[str]:

@@ -27,6 +27,13 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
+def is_filled(value: Any) -> bool:
+    """Return whether a value is more than null, NaN, blanks, an empty list or an empty object."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    return not (is_missing(value) or (isinstance(value, list | tuple | Mapping) and not value))
+
+
 def is_nan_text(value: Any) -> bool:
     """Return whether ``value`` is the text NaN, as in tables."""
     return isinstance(value, str) and value.strip().lower() == "nan"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.cells import BadValueError, is_missing, read_mark
+from pytest_rageval.datasets.cells import BadValueError, is_filled, is_missing, read_mark
 from pytest_rageval.datasets.ids import (
     as_number,
     grade_column,
@@ -35,7 +35,7 @@ _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_i
 """The fields that become a list where several rows are one sample."""
 
 _MARKS: Final = ("skip", "xfail")
-_EMPTY: Final[tuple[Any, ...]] = ("", [], {})
+_UNKNOWN: Final = object()
 _ANSWERS_FIELD: Final = {alias: name for name, all_ in OF_ANSWERS.items() for alias in all_}
 
 
@@ -221,8 +221,7 @@ class Answers:
                 yield row
                 continue
             columns.update(dict.fromkeys(row.fields))
-            has = (name for name, value in row.fields.items() if value not in _EMPTY)
-            self.filled.update(name for name in has if not is_missing(row.fields[name]))
+            self.filled.update(name for name, value in row.fields.items() if is_filled(value))
             key = _text_at(row, _key_column(row, self._spec.key, mapped))
             found_any = found_any or key is not None
             yield self._join(self._without_stale(row, key, stale, key_map), key, shown, key_map)
@@ -233,9 +232,10 @@ class Answers:
 
     def notes(self, shown: str) -> Iterator[str]:
         """Yield which columns of the first file are left out, as the joined answers are others."""
-        for column, given in self._stale.items():
+        for column, by in self._stale.items():
+            other = "another answer" if by == "answer" else f"other {by}"
             yield (
-                f"{column!r} of {shown} is left out: {self._shown} has other {given}. If it is "
+                f"{column!r} of {shown} is left out: {self._shown} has {other}. If it is "
                 "about these, name it in dataset.key_map"
             )
 
@@ -263,12 +263,10 @@ class Answers:
             for name, column in self._columns.items()
         }
         ours = {field: row.fields[name] for name, field in fields.items()}
-        gone = [name for name in gone if ours.get(by := stale[fields[name]], by) != theirs.get(by)]
-        self._stale |= {
-            name: f"{stale[fields[name]].removesuffix('s')}s"
-            for name in gone
-            if row.fields[name] != theirs.get(fields[name])
-        }
+        by = {name: stale[fields[name]] for name in gone}
+        gone = [name for name in gone if ours.get(by[name], _UNKNOWN) != theirs.get(by[name])]
+        said = (name for name in gone if row.fields[name] != theirs.get(fields[name]))
+        self._stale |= {name: by[name] for name in said}
         return replace(row, fields={k: v for k, v in row.fields.items() if k not in gone})
 
     def _field_of(self, column: str, key_map: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from pytest_rageval.datasets.base import BrokenRow, Row
 from pytest_rageval.datasets.cells import (
     BadValueError,
     contexts_and_docs,
+    is_filled,
     is_missing,
     is_nan_text,
     list_in_text,
@@ -161,7 +162,7 @@ class KeyMap:
                 flaw = flaw or str(error)
                 continue
             known = [(column, value) for column, value in read if not is_missing(value)]
-            filled = [(column, value) for column, value in known if _is_filled(value)]
+            filled = [(column, value) for column, value in known if is_filled(value)]
             if known:
                 values[name] = (filled or known)[0][1]
             self.clashes.update(
@@ -276,7 +277,7 @@ class _Layout:
     def columns_of(self, names: frozenset[str], fields: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the column that each of these fields is read from in a row."""
         return {
-            name: next((c for c in self._found[name] if _is_filled(fields.get(c))), column)
+            name: next((c for c in self._found[name] if is_filled(fields.get(c))), column)
             for name in names
             if name in self._found
             for column in self._found[name][:1]
@@ -328,13 +329,6 @@ def _without_role(text: str) -> str:
     """Return a text without the line ``user:`` that begins it; one with further turns as it is."""
     is_single = text.startswith("user:\n") and not _OTHER_TURN.search(text)
     return text.removeprefix("user:\n").strip("\n") if is_single else text
-
-
-def _is_filled(value: Any) -> bool:
-    """Return whether a value is more than null, NaN, blanks, an empty list or an empty object."""
-    if isinstance(value, str):
-        return bool(value.strip())
-    return not (is_missing(value) or (isinstance(value, list | tuple | Mapping) and not value))
 
 
 def _sample(

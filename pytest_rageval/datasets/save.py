@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from pytest_rageval.datasets.cells import is_filled
 from pytest_rageval.model import Sample, SampleResult, ScenarioResult, answer_digest
 from pytest_rageval.scenario.fields import FIELD_ALIASES, KEY_OF, OF_ANSWERS, SAYS_NO
 from pytest_rageval.text.json_value import head_of
@@ -69,25 +70,39 @@ def _contexts(sample: Sample) -> list[dict[str, str]] | None:
 def saved_rows(
     result: ScenarioResult, label_columns: Sequence[str]
 ) -> tuple[list[Mapping[str, Any]], int]:
-    """Return the rows of a run with its answers, and how many labelled ones have another answer.
+    """Return the rows of a run with its answers, and how many have labels of another, perhaps.
 
-    A label in a column is about the answer that was in its row. If any changed, no label is left:
-    those of the others would be no random draw.
+    A label in a column is about the answer that was in its row; of those that do not count that
+    answer is not known. If there are any, no label is left: the others would be no random draw. A
+    row without an answer has none.
     """
     heads = frozenset(map(head_of, label_columns))
-    rows = [(sample, row) for sample in result.samples if (row := sample.dataset_row) is not None]
-    changed = sum(_has_other_answer(sample, result, heads) for sample, _ in rows)
-    left_out = heads if changed else frozenset()
-    return [{k: v for k, v in row.items() if k not in left_out} for _, row in rows], changed
+    pairs = [(sample, row) for sample in result.samples if (row := sample.dataset_row) is not None]
+    answered = [(sample, row) for sample, row in pairs if sample.answer is not None]
+    others = sum(
+        any(map(_says, map(row.get, heads))) and not _is_of_answer(sample, result, heads)
+        for sample, row in answered
+    )
+    rows = (
+        {k: v for k, v in row.items() if k not in heads} if others or sample.answer is None else row
+        for sample, row in pairs
+    )
+    return list(rows), others
 
 
-def _has_other_answer(sample: SampleResult, result: ScenarioResult, heads: Collection[str]) -> bool:
-    """Return whether a row has labels in its columns, and none about the answer of the run."""
+def _says(value: Any) -> bool:
+    """Return whether a cell has a label: in a list or an object of them, too."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return any(map(_says, value)) if isinstance(value, list | tuple) else is_filled(value)
+
+
+def _is_of_answer(sample: SampleResult, result: ScenarioResult, heads: Collection[str]) -> bool:
+    """Return whether labels in a row's columns are about the answer of the run."""
     digest = answer_digest(sample.answer, sample.contexts)
     of_metrics = (human.labels.get(sample.sample_id, ()) for human in result.info.human)
     labels = (label for labels in of_metrics for label in labels)
-    digests = [label.digest for label in labels if head_of(label.annotator) in heads]
-    return bool(digests) and digest not in digests
+    return any(label.digest == digest and head_of(label.annotator) in heads for label in labels)
 
 
 def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:

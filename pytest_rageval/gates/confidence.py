@@ -108,21 +108,21 @@ class ConfidenceGate(BoundedGate):
         # Not at the top: numpy takes longer to load than this package.
         from pytest_rageval.stats.selective import LEAST_DRAWN, aurc, bootstrap_interval, covered
 
-        least, how, places = LEAST_DRAWN, f", bootstrap by {unit}", list(range(len(ranked.scores)))
+        units = "samples" if groups is None else f"values of {unit}"
         if self.coverage is None:
-            found = bootstrap_interval(ranked, aurc, groups)
+            found, how = bootstrap_interval(ranked, aurc, groups), f", bootstrap by {unit}"
+            is_few = len(ranked.scores if groups is None else set(groups)) < LEAST_DRAWN
+            why = f"fewer than {LEAST_DRAWN} {units}" if is_few else "resamples do not vary"
         else:
-            least, how = 2, "" if groups is None else f" by {unit}"
             places = covered(ranked, self.coverage)
             scores = [ranked.scores[at] for at in places]
             weights = [ranked.weights[at] for at in places]
-            groups = None if groups is None else [groups[at] for at in places]
-            found = weighted_interval(scores, weights, self.column.range, groups=groups)
-        if found is not None:
-            return f"95 % interval {found[0]:.4f}..{found[1]:.4f}{how}"
-        n = len(places if groups is None else set(groups))
-        few = f"fewer than {least} {'samples' if groups is None else f'values of {unit}'}"
-        return f"no interval: {few if n < least else 'resamples do not vary'}"
+            kept = None if groups is None else [groups[at] for at in places]
+            found = weighted_interval(scores, weights, self.column.range, groups=kept)
+            how, why = "" if groups is None else f" by {unit}", f"too few {units}"
+        if found is None:
+            return f"no interval: {why}"
+        return f"95 % interval {found[0]:.4f}..{found[1]:.4f}{how}"
 
     def _ranked(self, samples: list[SampleResult]) -> Ranked:
         from pytest_rageval.stats.selective import Ranked

@@ -107,6 +107,29 @@ def test_the_file_gives_the_same_scores_without_the_target(
     assert means(online) == figures
 
 
+def test_labels_that_do_not_count_are_not_saved_beside_answers_that_may_be_others(
+    project: Project, run: Run
+) -> None:
+    """[A21, F3] Ben's is of an answer that is not on record; of a row without one nothing is."""
+    rows = [
+        {"id": "a", "answer": "a", "anna": 1, "ben": ""},
+        {"id": "b", "answer": "b", "anna": 1},
+        {"id": "c", "answer": "c", "ben": 1},
+    ]
+    project.rows([{**row, "question": "Q?", "references": [row["id"]]} for row in rows])
+    project.file("app.py", "def answer(question, id):\n    return None if id == 'b' else id\n")
+    human = {"column": ["anna", "ben"], "annotators": "anna", "of": "em", "drawn": "random"}
+    scenario = {"name": "qa", "target": "app:answer", "dataset": "qa.jsonl", "metrics": ["em"]}
+    project.file("qa.rageval.yaml", json.dumps({**scenario, "human": human}))
+    run("--rag-save-answers=all.jsonl").stdout.fnmatch_lines(
+        ["labels NOT saved in all.jsonl (anna, ben): in 1 row they are, or may be, of another*"]
+    )
+    project.rows([{**row, "question": "Q?", "references": [row["id"]]} for row in rows[:2]])
+    assert "NOT saved" not in run("--rag-save-answers=two.jsonl").stdout.str()
+    saved = [json.loads(line) for line in (project.path / "two.jsonl").read_text().splitlines()]
+    assert [row.get("anna") for row in saved] == [1, None]
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 def test_labels_of_other_answers_are_not_saved_beside_the_new_ones(
     project: Project, run: Run, suffix: str
@@ -121,7 +144,7 @@ def test_labels_of_other_answers_are_not_saved_beside_the_new_ones(
     project.file("qa.rageval.yaml", json.dumps({**scenario, "human": human}))
     name = f"answers.{suffix}"
     result = run(f"--rag-save-answers={name}")
-    result.stdout.fnmatch_lines([f"labels NOT saved in {name} (ok): in 1 row they are of another*"])
+    result.stdout.fnmatch_lines([f"labels NOT saved in {name} (ok): in 1 row they are, or*"])
     again = run("--rag-set", "target=null", "--rag-set", f"dataset={name}")
     again.stdout.fnmatch_lines(["*human.column: no row has a column 'ok'.*"])
     project.file("app.py", "def answer(question, id):\n    return id\n")

@@ -200,8 +200,8 @@ def drawn_rows(
     Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
     average. Rows that were ``unscored_before``, with their groups, are all drawn and are among the
     ``n``. Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS
-    at least.
-    All rows where there are no more than ``n``. Raises ValueError where ``n`` is too small.
+    at least. All rows where there are no more than ``n``. Raises ValueError where ``n`` is too
+    small.
 
     >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
     ['a', 'b', 'c', 'd', 'e', 'g', 'i', 'j', 'k', 'l']

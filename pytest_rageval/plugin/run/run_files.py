@@ -60,7 +60,7 @@ class AnswerFile:
         if any(is_same_file(path, folder / text) for text in texts_of(keys)):
             return [f"answers NOT saved: {shown} is a file that the scenario reads"]
         columns = (keys.get("human") or {}).get("column") or []
-        rows, changed = saved_rows(result, columns)
+        rows, others = saved_rows(result, columns)
         try:
             write_atomically(path, rows_text(rows, path.suffix.lower()))
         except OSError as error:
@@ -68,8 +68,9 @@ class AnswerFile:
         remove_leftovers(path.parent, path.name)
         self._written[path] = info.title
         saved = [f"answers saved: {shown}{_of_part(result)}"]
-        if changed:
-            why = f"in {counted(changed, 'row')} they are of another answer (use --rag-label N)"
+        if others:
+            rows_of = counted(others, "row")
+            why = f"in {rows_of} they are, or may be, of another answer (use --rag-label N)"
             saved.append(f"labels NOT saved in {shown} ({', '.join(columns)}): {why}")
         return saved
 

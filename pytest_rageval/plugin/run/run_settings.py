@@ -39,11 +39,11 @@ def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
     A file may claim its name again, for instance for a test function.
     """
     paths = config.stash[SETTINGS].run_paths
-    base, shares = paths.run_base(info.output_dir), paths.baselines is not None
-    or_folder = " or 'output_dir'"
+    base, way_out = paths.run_base(info.output_dir), "'name' or 'output_dir'"
     folders = [base / run_folder(info.title), base / folder_name(info.name)]
-    if paths.baselines is not None:  # one folder for all of them
+    if paths.baselines is not None:  # one folder for all, whatever their output_dir
         folders.append(paths.baseline_folder(info.title, info.output_dir))
+        way_out = "'name'"
     claimed = config.stash.setdefault(_CLAIMED, {})
     # The folder of all variants, too: what compares them is there.
     for folder in folders:
@@ -52,7 +52,7 @@ def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
             continue
         message = (
             f"name: {info.name!r} is also the name of {known.path}: both would share run folder, "
-            f"history and baselines. Give one of them another 'name'{'' if shares else or_folder}"
+            f"history and baselines. Give one of them another {way_out}"
         )
         raise DuplicateNameError([Problem(info.path, message)])
 

@@ -381,12 +381,12 @@ def test_what_belongs_to_an_earlier_answer_is_left_out(join: Join) -> None:
     (sample,) = samples(found)
     assert (sample.citations, sample.confidence, sample.retrieved_ids) == (None, None, None)
     assert list(found.warnings) == [
-        f"{column!r} of gold.csv is left out: given.jsonl has other {what}. If it is about these, "
+        f"{column!r} of gold.csv is left out: given.jsonl has {what}. If it is about these, "
         "name it in dataset.key_map"
         for column, what in [
-            ("citations", "answers"),
-            ("confidence", "answers"),
-            ("retrieved_ids", "contexts"),
+            ("citations", "another answer"),
+            ("confidence", "another answer"),
+            ("retrieved_ids", "other contexts"),
         ]
     ]
     key_map = {"citations": "citations", "retrieved_ids": "retrieved_ids"}

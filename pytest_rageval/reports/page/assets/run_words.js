@@ -73,6 +73,8 @@ const RUN_WORDS = [
   [/the most confident (\d+) of (\d+), from (\S+?) up/, "置信度最高的 $1 个（共 $2 个，均不低于 $3）"],
   [/(?<=均不低于 \S+）|没有置信度，未计入), /g, "，"],
   [/no interval: resamples do not vary/, "无法计算区间：各次重抽样的结果相同"],
+  [/no interval: too few samples/, "无法计算区间：样本太少"],
+  [/no interval: too few values of (\S+?)(?=\)|,|$)/, "无法计算区间：$1 的取值太少"],
   [/no interval: fewer than (\d+) samples/, "无法计算区间：样本少于 $1 个"],
   [/no interval: fewer than (\d+) values of (\S+?)(?=\)|,|$)/, "无法计算区间：$2 的取值少于 $1 个"],
   [/, bootstrap by sample/, "，按样本的自助法"],
