@@ -16,7 +16,7 @@ import pkgutil
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 from os.path import isfile
@@ -59,6 +59,24 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
         shown = ":".join([module_name, *([".".join(attributes[:at])] if at else [])])
         found = _attribute(found, attribute, shown)
     return found
+
+
+def check_of_imports(path: str, folders: Sequence[Path], mode: ImportMode) -> Callable[[], None]:
+    """Return what raises ImportPathError where a function has imported another folder's module.
+
+    As ``import_object`` does, for what is imported only when the function of ``path`` is called.
+    """
+    name = split_path(path)[0]
+    passed = 0
+
+    def check() -> None:
+        nonlocal passed
+        count = len(sys.modules)
+        if mode != "importlib" and count != passed and name in sys.modules:
+            _check_imports(name, [folder.absolute() for folder in folders])
+        passed = count
+
+    return check
 
 
 def path_of(found: object) -> str:

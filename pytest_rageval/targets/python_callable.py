@@ -12,7 +12,12 @@ from pydantic import Field
 
 from pytest_rageval.clients.threads import Raised, in_thread, is_our_stop
 from pytest_rageval.errors import error_line, shorten
-from pytest_rageval.import_path import ImportPathError, import_object, split_path
+from pytest_rageval.import_path import (
+    ImportPathError,
+    check_of_imports,
+    import_object,
+    split_path,
+)
 from pytest_rageval.model import NOTHING, Sample
 from pytest_rageval.redaction import Redactor, named_secrets
 from pytest_rageval.targets.base import (
@@ -52,7 +57,7 @@ class CallableTarget:
 
     ``options`` go to every call by name; errors do not show those whose names sound like secrets.
     ``identity`` tells the function from others, and ``takes_history`` says whether it is handed the
-    messages before the question.
+    messages before the question. ``check`` is called after each answer, and may refuse it.
     Raises TargetError for one whose parameters cannot be filled from a sample.
     """
 
@@ -61,6 +66,7 @@ class CallableTarget:
         function: object,
         options: Mapping[str, Any] = NOTHING,
         identity: Mapping[str, Any] = NOTHING,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         if not callable(function):
             kind = type(function).__name__
@@ -68,6 +74,7 @@ class CallableTarget:
         self._function = function
         self._arguments, self.takes_history = arguments_of(function, options)
         self.identity = identity
+        self._check = check
         self._redact = Redactor(named_secrets(dict(options)))
         self._is_async = _is_async(function)
 
@@ -76,11 +83,13 @@ class CallableTarget:
         given, named = self._arguments(sample)
         try:
             if self._is_async:
-                return answer_of(await _whole(self._function(*given, **named)))
-            value = await in_thread(lambda: _joined(self._function(*given, **named)))
-            # A plain function may return what an async one of the same app returns.
-            return answer_of(await _whole(value))
-        except TargetError as error:
+                value = self._function(*given, **named)
+            else:  # it may return what an async one of the same app returns
+                value = await in_thread(lambda: _joined(self._function(*given, **named)))
+            answer = answer_of(await _whole(value))
+            self._check()
+            return answer
+        except (TargetError, ImportPathError) as error:
             raise TargetError(self._redact(str(error))) from error.__cause__
         except Raised as raised:
             raise self._error(raised.error) from raised.error
@@ -169,7 +178,8 @@ def _make(options: PythonOptions, context: TargetContext) -> Target:
         if inspect.isclass(found):
             found = _instance(found)  # an app whose instances are called
         file = module_file(split_path(options.use)[0], context.root)
-        return CallableTarget(found, options.options, {"file": file})
+        check = check_of_imports(options.use, context.folders, context.import_mode)
+        return CallableTarget(found, options.options, {"file": file}, check)
     except ImportPathError as error:
         raise TargetError(str(error)) from error
     except TargetError as error:

@@ -502,3 +502,20 @@ def test_a_stream_that_failed_or_is_unclear_is_the_error_of_its_sample(
     assert "name those that hold the answer: events: [token]" in found["q2"]
     scenario(["good", "odd"], {"url": app.url(), "events": ["token"]})
     run().assert_outcomes(passed=2)
+
+
+def test_a_helper_of_the_folder_next_door_answers_for_no_bot(project: Project, run: Run) -> None:
+    """Also where a bot imports it only when it is asked: with the other's, all would be green."""
+    for folder, said in (("one", "Rome"), ("two", "Paris")):
+        project.file(f"{folder}/lazy_words.py", f"SAID = {said!r}\n")
+        project.file(
+            f"{folder}/bot_{folder}.py",
+            "def answer(question):\n    from lazy_words import SAID\n    return SAID\n",
+        )
+        rows = [{"id": "q", "question": "Which city?", "references": ["Paris"]}]
+        plain = {"name": folder, "dataset": rows, "metrics": ["em"], "thresholds": {"em": 1}}
+        plain["target"] = f"bot_{folder}:answer"
+        project.file(f"{folder}/qa.rageval.yaml", json.dumps(plain))
+    result = run()
+    result.assert_outcomes(passed=1, errors=1, failed=1)  # failed: the gate unscored
+    result.stdout.fnmatch_lines(["*bot_one.py:2 imports 'lazy_words', which is already *"])

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_rageval.import_path import (
     ImportPathError,
+    check_of_imports,
     functions_in,
     import_object,
     module_in,
@@ -330,6 +331,26 @@ class TestAModuleFromElsewhere:
             f"{one / module}.py, not {two / module}.py; rename one of them, or run the two "
             "folders apart"
         )
+
+    def test_also_what_it_imports_when_it_is_called(self, write: Write) -> None:
+        """The folder that came to sys.path last is before its own; each call says so."""
+        for folder in ("one", "two"):
+            write(f"{folder}/own_help.py", f"X = {folder!r}")
+            write(f"{folder}/own_{folder}.py", "def f():\n    import own_help as h\n    return h.X")
+        one = write("one/own_more.py")
+        two = one.parent / "two"
+        f = import_object("own_one:f", [one])
+        first = check_of_imports("own_one:f", [one], "prepend")
+        import_object("own_two:f", [two])
+        second = check_of_imports("own_two:f", [two], "prepend")
+        alone = check_of_imports("own_one:f", [one], "importlib")
+        first()
+        assert f() == "two"  # type: ignore[operator]
+        for _ in range(2):
+            with pytest.raises(ImportPathError, match="imports 'own_help', which is already"):
+                first()
+        second()
+        alone()
 
     @pytest.mark.parametrize("name", ["own_help", "conftest", "json", "pluggy"])
     def test_what_it_imports_is_left_alone(
