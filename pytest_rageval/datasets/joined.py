@@ -24,7 +24,6 @@ from pytest_rageval.scenario.fields import (
     CHECK_FIELDS,
     FIELD_ALIASES,
     FIELD_OF,
-    KEY_OF,
     OF_ANSWERS,
     WITH_ANSWERS,
 )
@@ -241,7 +240,7 @@ class Answers:
 
     def _stale_fields(self, key_map: Mapping[str, str]) -> dict[str, str]:
         """Return the fields of the first file that are about what this one replaces: by which."""
-        named = {KEY_OF[name]: head_of(column) for name, column in key_map.items()}
+        named = {name: head_of(column) for name, column in key_map.items()}
         fields = {self._field_of(name, key_map) for name in self._columns}
         given = {name for name in fields if name not in named or named[name] in self._columns}
         brought = self._of_answers.intersection(WITH_ANSWERS)
@@ -336,7 +335,7 @@ def _is_given(column: str, key_map: Mapping[str, str]) -> bool:
 
 def _field_of(column: str, key_map: Mapping[str, str]) -> str:
     """Return the field that a column is read as in all data, "" for none."""
-    mapped = next((KEY_OF[name] for name, used in key_map.items() if head_of(used) == column), "")
+    mapped = next((name for name, used in key_map.items() if head_of(used) == column), "")
     return mapped or FIELD_OF.get(column) or (read_field(column) or ("",))[0]
 
 

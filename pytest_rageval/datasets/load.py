@@ -33,7 +33,13 @@ from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
-from pytest_rageval.scenario.fields import GRADE, NO_GRADE
+from pytest_rageval.scenario.fields import (
+    FIELD_ALIASES,
+    GRADE,
+    NO_GRADE,
+    OF_ANSWERS,
+    WITH_ANSWERS,
+)
 from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.text.json_value import head_of
 
@@ -151,6 +157,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         warnings=(
             *source.notes,
             *_of_two_names(key_map, shown),
+            *_of_another_answer(spec, key_map.columns, of_answers.difference(brought), shown),
             *_of_turns(key_map, shown),
             *unread_grades(seen, is_merged=is_merged),
             *joined_ids(seen),
@@ -328,6 +335,21 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
             f"{name!r}; {column!r} counts. To choose, write key_map: {{{name}: {column}}} or "
             f"{{{name}: {other}}}"
         )
+
+
+def _of_another_answer(
+    spec: DatasetSpec, columns: Collection[str], read: Collection[str], shown: str
+) -> Iterator[str]:
+    """Yield a warning for what stands beside another answer than the one that ``key_map`` names."""
+    answer, plain = spec.key_map.get("answer"), FIELD_ALIASES["answer"]
+    other = next((name for name in plain if name in columns and answer not in (None, *plain)), None)
+    for name in WITH_ANSWERS if other is not None else ():
+        found = next((column for column in OF_ANSWERS[name] if column in columns), None)
+        if found is not None and name in read and name not in spec.key_map:
+            yield (
+                f"{shown}: {found!r} counts for {answer!r}, though {other!r} is there, too. If it "
+                f"is of {answer!r}, write key_map: {{{name}: {found}}}, else name its own column"
+            )
 
 
 def _of_turns(key_map: KeyMap, shown: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.cells import is_filled
 from pytest_rageval.model import Sample, SampleResult, ScenarioResult, answer_digest
-from pytest_rageval.scenario.fields import FIELD_ALIASES, KEY_OF, OF_ANSWERS, SAYS_NO
+from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, SAYS_NO
 from pytest_rageval.text.json_value import head_of
 from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, kept
 
@@ -23,10 +23,9 @@ _ORDER: Final = (
 
 def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:
     """Return for each field of a sample the column that a reader with ``key_map`` expects."""
-    named = {KEY_OF[name]: column for name, column in key_map.items()}
-    taken = {part for column in named.values() for part in (column, head_of(column))}
+    taken = {part for column in key_map.values() for part in (column, head_of(column))}
     return {
-        name: named.get(name)
+        name: key_map.get(name)
         or next((alias for alias in aliases if alias not in taken), aliases[0])
         for name, aliases in (FIELD_ALIASES | OF_ANSWERS).items()
     }

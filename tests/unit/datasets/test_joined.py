@@ -72,6 +72,16 @@ def test_rows_get_what_they_lack_in_their_own_order(join: Join) -> None:
     assert join(given=GIVEN.replace("c", "d")).sha256 != found.sha256
 
 
+def test_a_key_map_may_name_aliases_and_grades(join: Join) -> None:
+    """They are no fields of a row, but keys beside them."""
+    key_map = {"aliases": "also", "grade": "rel"}
+    gold = "id,references,also,reference_ids,rel\nq1,a,A,d,2\n"
+    given = '{"id": "q1", "answer": "A"}'
+    (found,) = samples(join(gold, given, key_map=key_map, merge_rows="id"))
+    assert (found.answer, found.references) == ("A", ("a", "A"))
+    assert found.reference_ids == {"d": 2}
+
+
 def test_the_key_may_be_any_column_and_numbers_are_compared_as_text(join: Join) -> None:
     """W5: 7 in JSON, 7 in a table, 7.0 from a data frame with a gap."""
     gold = "nr,question,reference\n7,first?,a\n8,second?,b\n"

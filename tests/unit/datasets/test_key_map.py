@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ import pytest
 from pytest_rageval.datasets.base import Row as DataRow
 from pytest_rageval.datasets.cells import parse_contexts
 from pytest_rageval.datasets.key_map import KeyMap
-from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.model import InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 Row = Callable[..., Any]
 Samples = Callable[..., list[Sample]]
@@ -169,6 +171,37 @@ def test_of_two_names_of_a_field_the_first_filled_one_counts(
     found = load("qa.jsonl", rows)
     assert [case.answer for case in found.cases if isinstance(case, Sample)] == answers
     assert list(found.warnings) == said
+
+
+@pytest.mark.parametrize(
+    ("key_map", "keys", "said"),
+    [
+        ({"answer": "v2"}, {}, ["citations"]),
+        ({"response": "v2"}, {}, ["citations"]),
+        ({"answer": "v2", "citations": "citations"}, {}, []),
+        ({"answer": "v2"}, {"brought": ["citations"]}, []),
+        ({"answer": "answer"}, {}, []),
+        ({"answer": "v2"}, {"of_answers": frozenset()}, []),
+        ({"references": "v2"}, {}, []),
+        ({"answer": "other"}, {}, ["citations"]),
+        ({}, {}, []),
+    ],
+)
+def test_what_stands_beside_another_answer_is_told(
+    tmp_path: Path, key_map: dict[str, str], keys: dict[str, Any], said: list[str]
+) -> None:
+    """Citations of the answer of before would be judged as those of the new one."""
+    row = {"answer": "x", "v2": "y", "other": "z", "citations": ["a"], "confidence": 0.5}
+    (tmp_path / "qa.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    spec = DatasetSpec(path="qa.jsonl", key_map=key_map)
+    keys = {"of_answers": frozenset({"citations"}), **keys}
+    warnings = load_dataset(spec, tmp_path, "s.yaml:2", **keys).warnings
+    answer = key_map.get("answer", "v2")
+    assert list(warnings) == [
+        f"qa.jsonl: {name!r} counts for {answer!r}, though 'answer' is there, too. If it is of "
+        f"{answer!r}, write key_map: {{{name}: {name}}}, else name its own column"
+        for name in said
+    ]
 
 
 def test_a_key_map_may_lead_into_objects(row: Row, load: Load) -> None:

@@ -78,7 +78,7 @@ def test_metadata_keep_their_types_where_the_format_has_any(
 
 def test_the_columns_are_those_of_the_key_map(read: Callable[..., list[Case]]) -> None:
     """[D7] The same scenario reads the file as it read the data."""
-    key_map = {"question": "q", "golden_answers": "meta.gold", "pred_ls": "answers"}
+    key_map = {"question": "q", "references": "meta.gold", "answer": "answers"}
     columns = columns_of(key_map)
     sample = Sample("s", question="Q", answer="A", references=("r",), metadata={"meta": {"x": 1}})
     row = row_of(sample, columns)
