@@ -1,7 +1,8 @@
 """Traces as data: spans that tracing tools export; a row for each trace.
 
-``reader.py`` recognizes records and reads files, ``otel.py`` and ``tools.py`` turn records into
-spans, ``conventions.py`` says where a span has its texts, ``rows.py`` makes rows of traces.
+``reader.py`` recognizes records and reads files, ``documents.py`` those of JSON, ``otel.py`` and
+``tools.py`` turn records into spans, ``conventions.py`` says where a span has its texts,
+``rows.py`` makes rows of traces.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from pytest_rageval.datasets.formats.delimited import read_delimited
 from pytest_rageval.datasets.formats.parquet import read_parquet
 from pytest_rageval.datasets.formats.traces import otel, tools
 from pytest_rageval.datasets.formats.traces.conventions import conventions_of
+from pytest_rageval.datasets.formats.traces.documents import json_documents
 from pytest_rageval.datasets.formats.traces.rows import TraceRow, is_of_questions, row_of
 from pytest_rageval.datasets.formats.traces.span import Collected
 from pytest_rageval.datasets.formats.traces.trace import Trace
@@ -284,7 +285,7 @@ def _read(record: Any, into: Collected) -> str:
 def _values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]:
     """Yield what the file holds: documents of JSON, rows of a table, with their lines."""
     if _is_json(file):
-        yield from _json_values(file)
+        yield from json_documents(file)
         return
     for row in _table(file):
         yield (row.fields, row.line) if isinstance(row, Row) else row
@@ -303,49 +304,6 @@ def _table(file: DataFile) -> Iterator[Row | BrokenRow]:
         return read_parquet(file)
     suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
     return read_delimited(file, "\t" if suffixes[-1:] in ([".tsv"], [".tab"]) else ",")
-
-
-def _json_values(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]:
-    """Yield each document of a text of JSON: one, one on each line, or one after the other.
-
-    What cannot be read ends at the next line that begins with a bracket.
-    """
-    with file.open(is_whole=True) as stream:
-        text = file.decode(stream.read())
-    decoder = json.JSONDecoder()
-    at, line, counted = _after_blanks(text, 0), 1, 0
-    while at < len(text):
-        line += text.count("\n", counted, at)
-        counted = at
-        try:
-            value, end = read_json_at(decoder, text, at)
-            yield value, line
-        except ValueError as error:
-            end = _next_document(text, at)
-            yield _broken(text, at, end, line, error)
-        at = _after_blanks(text, end)
-
-
-def _after_blanks(text: str, at: int) -> int:
-    """Return the position after blanks, and commas, which some tools write between objects."""
-    while at < len(text) and text[at] in " \t\r\n,\ufeff":
-        at += 1
-    return at
-
-
-def _next_document(text: str, at: int) -> int:
-    found = [place for mark in ("\n{", "\n[") if (place := text.find(mark, at + 1)) >= 0]
-    return min(found, default=len(text))
-
-
-def _broken(text: str, at: int, end: int, line: int, error: ValueError) -> BrokenRow:
-    raw = shorten(text[at:end].strip(), 500)
-    if not isinstance(error, json.JSONDecodeError):
-        return BrokenRow(0, line, str(error), raw)
-    reason = f"not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
-    if end == len(text):
-        reason += "; the file ends in it: is it cut off? Traces after it are missing"
-    return BrokenRow(0, line, reason, raw)
 
 
 def _without_texts(traces: Sequence[Trace]) -> str:
