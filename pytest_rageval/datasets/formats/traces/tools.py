@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pytest_rageval.datasets.cells import value_or_text
+from pytest_rageval.datasets.cells import is_filled, is_missing, value_or_text
 from pytest_rageval.datasets.formats.traces.otel import span_of
 from pytest_rageval.datasets.formats.traces.span import (
     Collected,
@@ -17,6 +17,7 @@ from pytest_rageval.datasets.formats.traces.span import (
     plain_id,
     time_ns,
 )
+from pytest_rageval.scenario.column_names import read_field
 
 Record = Mapping[str, Any]
 
@@ -127,6 +128,7 @@ def _after(start: int | None, lasted: Any, unit: int) -> int | None:
 
 # LangSmith: a run is a span; ``trace_id`` is the id of the root run.
 
+_ANSWERS: Final = ("references", "answer")
 _LANGSMITH_PART: Final = re.compile(r"(?:post|patch)\.([0-9a-fA-F-]{36})(?:\.(\w+))?")
 
 
@@ -144,31 +146,44 @@ def read_langsmith_run(record: Record, into: Collected, trace_id: str = "") -> N
     own = str(record["id"])
     dotted = str(record.get("dotted_order") or "")
     trace = trace_id or str(record.get("trace_id") or dotted.partition(".")[0][-36:] or own)
-    error = record.get("error")
+    error, parent = _given(record.get("error")), _given(record.get("parent_run_id"))
     has_failed = bool(error) or record.get("status") == "error"
     into.add(
         Span(
             trace,
             own,
-            str(record.get("parent_run_id") or ""),
+            parent,
             str(record.get("name") or ""),
             record,
             time_ns(record.get("start_time")),
             time_ns(record.get("end_time")),
-            str(error or "") if has_failed else None,
+            error if has_failed else None,
             tool="LangSmith",
         )
     )
-    if not record.get("parent_run_id"):
+    if not parent:
         stats = value_or_text(record.get("feedback_stats"))
         for name, found in stats.items() if isinstance(stats, Mapping) else ():
             into.score(trace, name, found.get("avg") if isinstance(found, Mapping) else found)
         expected = value_or_text(record.get("reference_outputs"))
-        for value in [*expected.values()][:1] if isinstance(expected, Mapping) else ():
-            into.expect(trace, "reference", value)
+        if isinstance(expected, Mapping):
+            into.expect(trace, "reference", _expected_answer(expected))
     for child in _inner(record.get("child_runs"), into):
         if is_langsmith_run(child):
             read_langsmith_run(child, into, trace)
+
+
+def _given(value: Any) -> str:
+    """Return what a field says, "" for none, which data frames write as NaN."""
+    return "" if is_missing(value) else str(value or "")
+
+
+def _expected_answer(outputs: Record) -> Any:
+    """Return the first output that is named like an answer and has a value; else the first."""
+    fields = {name: read_field(name) for name in outputs}
+    named = [name for name, field in fields.items() if field and field[0] in _ANSWERS]
+    filled = (outputs[name] for name in named if is_filled(outputs[name]))
+    return next(filled, None) if named else next(iter(outputs.values()), None)
 
 
 def is_langsmith_part(record: Record) -> bool:
