@@ -15,7 +15,7 @@ from pytest_rageval.datasets.formats.traces.conventions import conventions_of
 from pytest_rageval.datasets.formats.traces.documents import json_documents
 from pytest_rageval.datasets.formats.traces.rows import TraceRow, is_of_questions, row_of
 from pytest_rageval.datasets.formats.traces.span import Collected
-from pytest_rageval.datasets.formats.traces.trace import Trace
+from pytest_rageval.datasets.formats.traces.trace import Trace, columns_of
 from pytest_rageval.errors import ScenarioError, listed, shorten
 from pytest_rageval.scenario.fields import FIELD_OF, UNRECORDED_SEARCH
 from pytest_rageval.text.codec import read_json_at
@@ -160,7 +160,7 @@ def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
         mapped.add("question")
     traces = [Trace(name, [*spans.values()]) for name, spans in collected.spans.items()]
     chosen = [trace for trace in traces if is_of_questions(trace)]
-    rows = [row_of(trace, collected.said.get(trace.id, {}), mapped) for trace in chosen]
+    rows = [row_of(trace, columns_of(trace, collected), mapped) for trace in chosen]
     if not any(_has_text(row.fields) for row in rows) and not mapped:
         raise file.refuse(_without_texts(traces))
     file.notes.extend(_notes(file, collected, traces, chosen))
@@ -338,20 +338,25 @@ def _notes(
             f"({listed(names, _LISTED)}): left out"
         )
     if collected.counts["twice"]:
-        count = _count(collected.counts["twice"], "span")
-        yield f"{file.shown}: {count} exported more than once, counted once"
+        twice = _count(collected.counts["twice"], "span")
+        yield f"{file.shown}: {twice} exported more than once, counted once"
     torn = [trace for trace in chosen if trace.roots and trace.orphans]
     if torn:
         yield (
             f"{_place(file, torn[0].spans[0].line)}: {_count(len(torn), 'trace')} with spans whose "
             f"parent is not in the file, first {torn[0].id}: contexts may be missing"
         )
-    for name, what in (("logs", "record of logs or metrics"), ("parts", "part without a run")):
-        if collected.counts[name]:
-            yield f"{file.shown}: {_count(collected.counts[name], what)}: left out"
+    untold = listed(dict.fromkeys(map(repr, collected.untold)), _LISTED)
+    for count, what in (
+        (collected.counts["logs"], "record of logs or metrics"),
+        (collected.counts["parts"], "part without a run"),
+        (len(collected.untold), f"score of several steps, and none of the trace ({untold})"),
+    ):
+        if count:
+            yield f"{file.shown}: {_count(count, what)}: left out"
     if collected.counts["cells"]:
-        count = _count(collected.counts["cells"], "cell")
-        yield f"{file.shown}: {count} of spans cannot be read: contexts are missing; export as JSON"
+        cells = _count(collected.counts["cells"], "cell")
+        yield f"{file.shown}: {cells} of spans cannot be read: contexts are missing; export as JSON"
     if collected.counts["no ids"]:
         yield f"{file.shown}: {_count(collected.counts['no ids'], 'span')} without ids: left out"
 

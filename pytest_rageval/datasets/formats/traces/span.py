@@ -47,6 +47,10 @@ class Collected:
     """By trace and span."""
     said: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Columns of a row by trace: what is known of it beside its spans."""
+    of_steps: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """Such columns that are said of a single step: by trace, column and step."""
+    untold: list[str] = field(default_factory=list)
+    """Those of which steps say different things, and nothing the trace."""
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Records that come in pieces, by id; their kind is under the key ""."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -65,17 +69,22 @@ class Collected:
                 return
         known[span.span_id] = span
 
-    def say(self, trace_id: str, column: str, value: Any) -> None:
-        """Note the value of a column for a trace, unless there is none."""
-        if value is not None and value not in ("", [], {}):
+    def say(self, trace_id: str, column: str, value: Any, step: str = "") -> None:
+        """Note the value of a column for a trace, or of one ``step``, unless there is none."""
+        if value is None or value in ("", [], {}):
+            return
+        if step:
+            columns = self.of_steps.setdefault(trace_id, {})
+            columns.setdefault(column, {})[step] = value
+        else:
             self.said.setdefault(trace_id, {})[column] = value
 
-    def score(self, trace_id: str, name: Any, value: Any) -> None:
+    def score(self, trace_id: str, name: Any, value: Any, step: str = "") -> None:
         """Note a score or label that the tool keeps for a trace, under its name."""
         if isinstance(name, str) and name and isinstance(value, str | int | float | bool):
-            self.say(trace_id, f"score_{name}", value)
+            self.say(trace_id, f"score_{name}", value, step)
 
-    def expect(self, trace_id: str, name: Any, value: Any) -> None:
+    def expect(self, trace_id: str, name: Any, value: Any, step: str = "") -> None:
         """Note what was expected: an answer becomes the references, all else keeps its name."""
         if not isinstance(name, str) or not name:
             return
@@ -84,7 +93,7 @@ class Collected:
         column = "references" if is_gold else name
         if known is not None and not is_gold:
             column = known[0] if known[0].startswith("reference") else f"expected_{name}"
-        self.say(trace_id, column, value)
+        self.say(trace_id, column, value, step)
 
     def part(self, kind: str, name: str, fields: Mapping[str, Any]) -> None:
         """Add a piece of a record."""

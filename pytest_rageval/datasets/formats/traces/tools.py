@@ -102,8 +102,9 @@ def _note_mlflow(trace_id: str, info: Record, into: Collected) -> None:
 
 def _read_assessment(trace_id: str, assessment: Record, into: Collected) -> None:
     name = first_of(assessment, ("assessment_name", "name"))
-    into.score(trace_id, name, pick(assessment, "feedback.value"))
-    into.expect(trace_id, name, pick(assessment, "expectation.value"))
+    step = plain_id(assessment.get("span_id"))
+    into.score(trace_id, name, pick(assessment, "feedback.value"), step)
+    into.expect(trace_id, name, pick(assessment, "expectation.value"), step)
 
 
 def _add_mlflow(trace_id: str, info: Record, texts: Record, into: Collected) -> None:
@@ -211,6 +212,8 @@ _OBSERVATIONS: Final = frozenset(
     {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR"}
     | {"EMBEDDING", "GUARDRAIL"}
 )
+_TEXTS: Final = ("CATEGORICAL", "TEXT", "CORRECTION")
+"""The types of scores that are texts."""
 _TRACE_ID: Final = ("traceId", "trace_id")
 _PARENT_ID: Final = ("parentObservationId", "parent_observation_id")
 
@@ -285,9 +288,12 @@ def read_langfuse_trace(record: Record, into: Collected) -> None:
 
 
 def read_langfuse_score(record: Record, into: Collected) -> None:
-    """Add a score of a trace."""
-    value = first_of(record, ("value", "stringValue", "string_value"))
-    into.score(str(first_of(record, _TRACE_ID)), record.get("name"), value)
+    """Add a score of a trace, or of an observation; a text has a number beside it that is none."""
+    is_text = first_of(record, ("dataType", "data_type")) in _TEXTS
+    texts = ("stringValue", "string_value")
+    value = first_of(record, (*texts, "value") if is_text else ("value", *texts))
+    step = _given(first_of(record, ("observationId", "observation_id")))
+    into.score(str(first_of(record, _TRACE_ID)), record.get("name"), value, step)
 
 
 def is_langfuse_event(record: Record) -> bool:

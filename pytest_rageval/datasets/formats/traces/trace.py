@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_rageval.datasets.formats.traces.conventions import kind_of
-from pytest_rageval.datasets.formats.traces.span import Span
+from pytest_rageval.datasets.formats.traces.span import Collected, Span
 
 
 @dataclass
@@ -51,11 +52,35 @@ class Trace:
         """Return the spans right below one."""
         return self._children.get(span.span_id, [])
 
+    def tops(self) -> list[Span]:
+        """Return the roots; where the tool has a record of the trace, the steps right below it."""
+        tops = self.roots
+        if tops and tops[0].is_trace:
+            remote = [span for span in self.orphans if span.has_remote_parent]
+            tops = [*self.children(tops[0]), *remote] or tops
+        return [span for span in tops if span.attributes.get("type") != "EVENT"]
+
     def steps(self) -> list[Span]:
         """Return the spans of the system itself in order of start: not those that judge it."""
         judging = [span for span in self.spans if span.kind == "judge"]
         left_out = {span.span_id for span in self.below(judging)} if judging else ()
         return [span for span in self.spans if span.span_id not in left_out]
+
+
+def columns_of(trace: Trace, known: Collected) -> dict[str, Any]:
+    """Return what a tool says of a trace beside its spans: of the trace itself, else of a step.
+
+    That is the top one, or any other. If several say different things, nobody knows which is meant.
+    """
+    found = {**known.said.get(trace.id, {})}
+    for column, by_step in known.of_steps.get(trace.id, {}).items():
+        tops = [by_step[top.span_id] for top in trace.tops() if top.span_id in by_step]
+        first, *others = tops or by_step.values()
+        if column not in found and any(other != first for other in others):
+            known.untold.append(column)
+        else:
+            found.setdefault(column, first)
+    return found
 
 
 def _in_order(spans: Sequence[Span]) -> list[Span]:

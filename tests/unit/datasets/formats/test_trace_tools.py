@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,9 +12,10 @@ from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import Case, Sample
 
 Load = Callable[..., Dataset]
+Record = dict[str, Any]
 
 
-def langsmith(own: str = "a1", **more: Any) -> dict[str, Any]:
+def langsmith(own: str = "a1", **more: Any) -> Record:
     """Return a run of LangSmith, as ``Run.dict()`` and data frames of runs have it."""
     return {
         "id": own,
@@ -31,7 +32,7 @@ def langsmith(own: str = "a1", **more: Any) -> dict[str, Any]:
     }
 
 
-def only(load: Load, *records: dict[str, Any]) -> Case:
+def only(load: Load, *records: Record) -> Case:
     """Return the only row of records, a line each."""
     (case,) = load("t.jsonl", "".join(json.dumps(one) + "\n" for one in records)).cases
     return case
@@ -90,3 +91,187 @@ def test_what_a_data_frame_writes_for_none_is_none(load: Load, none: Any) -> Non
     case = only(load, root, child)
     assert isinstance(case, Sample), case
     assert (case.answer, case.metadata["status"]) == ("Paris.", "ok")
+
+
+# Langfuse.
+
+TIME = "2027-01-15T08:00:0"
+
+
+def step(kind: str, own: str, begins: int, parent: str | None = "root", **more: Any) -> Record:
+    """Return an observation of Langfuse."""
+    start, end = f"{TIME}{begins}Z", f"{TIME}{begins + 1}Z"
+    given = {"id": own, "traceId": "t1", "type": kind, "name": own, "level": "DEFAULT"}
+    return {**given, "startTime": start, "endTime": end, "parentObservationId": parent, **more}
+
+
+def langfuse(*observations: Record, scores: Sequence[Record] = (), **more: Any) -> Record:
+    """Return a trace of Langfuse."""
+    return {
+        "id": "t1",
+        "timestamp": f"{TIME}0Z",
+        "name": "ask",
+        "input": {"question": "Capital?"},
+        "output": "Paris.",
+        "latency": 4.5,
+        "htmlPath": "/p/t1",
+        "observations": observations,
+        "scores": scores,
+        **more,
+    }
+
+
+ROOT = step("SPAN", "root", 0, None, input={"question": "Capital?"}, output="Paris.")
+SEARCH, MODEL = step("RETRIEVER", "r", 1), step("GENERATION", "g", 2, model="m1")
+
+
+def score(value: Any, of: str | None = None, name: str = "helpful", **more: Any) -> Record:
+    """Return a score of Langfuse: of the trace, or of an observation."""
+    return {"traceId": "t1", "observationId": of, "name": name, "value": value, **more}
+
+
+def events(trace: Record) -> list[Record]:
+    """Return what a client sends of a trace: here its scores first."""
+    own = {name: value for name, value in trace.items() if name not in ("observations", "scores")}
+    parts = {"score": trace["scores"], "observation": trace["observations"], "trace": [own]}
+    return [
+        {"id": f"{kind}{at}", "type": f"{kind}-create", "body": {"id": f"{kind}{at}", **one}}
+        for kind, listed in parts.items()
+        for at, one in enumerate(listed)
+    ]
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+@pytest.mark.parametrize(
+    ("observations", "scores", "found"),
+    [
+        ([ROOT, MODEL], [score(0.75)], 0.75),
+        ([ROOT, MODEL], [score(0.25), score(0.75)], 0.75),
+        ([ROOT, MODEL], [score(0.5, name="other"), score(0.75)], 0.75),
+        # of the root, or of the only step that has one
+        ([ROOT, MODEL], [score(0.75, "root")], 0.75),
+        ([ROOT, MODEL], [score(0.75, "g")], 0.75),
+        ([ROOT, MODEL], [score(0.75, "not exported")], 0.75),
+        ([SEARCH | {"parentObservationId": None}], [score(0.75, "r")], 0.75),
+        ([], [score(0.75, "root")], 0.75),
+        ([ROOT, SEARCH, MODEL], [score(0.25, "r", "relevant"), score(0.75, "g")], 0.75),
+        ([ROOT, SEARCH, MODEL], [score(1, "r"), score(1, "g")], 1),
+        ([ROOT, step("EVENT", "e", 3, None)], [score(0.75, "root")], 0.75),
+        # no number
+        ([ROOT], [score(True, dataType="BOOLEAN")], True),
+        ([ROOT], [score(1, stringValue="True", dataType="BOOLEAN")], 1),
+        ([ROOT], [score("right", dataType="CATEGORICAL")], "right"),
+        ([ROOT], [score(None, stringValue="right", dataType="CATEGORICAL")], "right"),
+        ([ROOT], [score(0, stringValue=None, dataType="CATEGORICAL")], 0),
+        ([ROOT], [score(0.5, stringValue="half", dataType="NUMERIC")], 0.5),
+        ([ROOT], [score(0.5, stringValue="half")], 0.5),
+    ],
+)
+def test_the_score_of_a_trace_is_a_column(
+    load: Load, observations: list[Record], scores: list[Record], found: Any, in_events: bool
+) -> None:
+    trace = langfuse(*observations, scores=scores)
+    case = only(load, *(events(trace) if in_events else [trace]))
+    assert isinstance(case, Sample), case
+    assert case.metadata["score_helpful"] == found
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+@pytest.mark.parametrize(
+    ("observations", "scores", "found"),
+    [
+        # the trace's own one, in any order
+        ([ROOT, MODEL], [score(0.75), score(0.25, "g")], 0.75),
+        ([ROOT, MODEL], [score(0.25, "g"), score(0.75)], 0.75),
+        ([ROOT, MODEL], [score(0.75), score(0.25, "root")], 0.75),
+        # ... else that of the root
+        ([ROOT, MODEL], [score(0.75, "root"), score(0.25, "g")], 0.75),
+        ([MODEL, ROOT], [score(0.25, "g"), score(0.75, "root"), score(0.5, "r")], 0.75),
+        ([ROOT, step("EVENT", "e", 3, None)], [score(0.75, "root"), score(0.25, "e")], 0.75),
+        # a number beside a category
+        ([ROOT], [score(0, stringValue="right", dataType="CATEGORICAL")], "right"),
+        ([ROOT], [score(0, string_value="right", data_type="CATEGORICAL")], "right"),
+        ([ROOT], [score(0, stringValue="Paris", dataType="CORRECTION")], "Paris"),
+    ],
+)
+def test_the_score_of_a_step_is_not_that_of_its_trace(
+    load: Load, observations: list[Record], scores: list[Record], found: Any, in_events: bool
+) -> None:
+    trace = langfuse(*observations, scores=scores)
+    case = only(load, *(events(trace) if in_events else [trace]))
+    assert isinstance(case, Sample), case
+    assert case.metadata["score_helpful"] == found
+
+
+def test_scores_of_several_steps_are_left_out_and_named(load: Load) -> None:
+    scores = [score(0.25, "r"), score(0.75, "g"), score(0.5, name="clear")]
+    dataset = load("t.jsonl", json.dumps(langfuse(ROOT, SEARCH, MODEL, scores=scores)))
+    (case,) = dataset.cases
+    assert case.metadata["score_clear"] == 0.5
+    assert "score_helpful" not in case.metadata
+    assert dataset.warnings[0] == (
+        "t.jsonl: 1 score of several steps, and none of the trace ('score_helpful'): left out"
+    )
+
+
+@pytest.mark.parametrize("has_record", [False, True])
+def test_a_root_whose_parent_is_in_another_service_is_a_top_step(
+    load: Load, has_record: bool
+) -> None:
+    remote = ROOT | {"parentObservationId": "elsewhere", "isRootObservation": True}
+    trace = langfuse(remote, MODEL, scores=[score(0.75, "root"), score(0.25, "g")])
+    case = only(load, *(one for one in events(trace) if has_record or one["id"] != "trace0"))
+    assert isinstance(case, Sample), case
+    assert case.metadata["score_helpful"] == 0.75
+
+
+# MLflow.
+
+
+def mlflow(*assessments: Record) -> Record:
+    """Return a trace of MLflow: a root, and a model below it."""
+
+    def one(own: str, parent: str | None, **attributes: Any) -> Record:
+        times = {"start_time_unix_nano": 18 * 10**17, "end_time_unix_nano": 18 * 10**17 + 10**9}
+        ids = {"trace_id": "tr-1", "span_id": own, "parent_span_id": parent}
+        named = {f"mlflow.{name}": json.dumps(value) for name, value in attributes.items()}
+        return {"name": own, **ids, **times, "attributes": named}
+
+    spans = [one(ROOT_ID, None, spanInputs="Capital?", spanOutputs="Paris."), one(STEP, ROOT_ID)]
+    return {"info": {"trace_id": "tr-1", "assessments": assessments}, "data": {"spans": spans}}
+
+
+ROOT_ID, STEP = "026f3e4e89e2ce0d", "126f3e4e89e2ce0d"
+
+
+def said(kind: str, value: Any, of: str | None = None) -> Record:
+    name = "helpful" if kind == "feedback" else "expected_response"
+    return {"assessment_name": name, kind: {"value": value}, "span_id": of}
+
+
+@pytest.mark.parametrize(
+    ("assessments", "helpful", "references"),
+    [
+        ([said("feedback", 0.75), said("expectation", "Paris")], 0.75, ("Paris",)),
+        (
+            [said("feedback", 0.75, ROOT_ID), said("expectation", "Paris", ROOT_ID)],
+            0.75,
+            ("Paris",),
+        ),
+        ([said("feedback", 0.75, STEP), said("expectation", "Paris", STEP)], 0.75, ("Paris",)),
+        ([said("feedback", 0.25), said("feedback", 0.75)], 0.75, None),
+        ([said("feedback", "yes")], "yes", None),
+        ([said("feedback", 0.75, "not exported")], 0.75, None),
+        # beside that of a step
+        ([said("feedback", 0.75), said("feedback", 0.25, STEP)], 0.75, None),
+        ([said("feedback", 0.75, ROOT_ID), said("feedback", 0.25, STEP)], 0.75, None),
+        ([said("feedback", 0.75, "Am8+Tonizg0="), said("feedback", 0.25, STEP)], 0.75, None),
+        ([said("expectation", "Paris"), said("expectation", "a.pdf", STEP)], None, ("Paris",)),
+    ],
+)
+def test_an_assessment_of_a_trace_is_not_replaced_by_that_of_a_span(
+    load: Load, assessments: list[Record], helpful: Any, references: tuple[str, ...] | None
+) -> None:
+    case = only(load, mlflow(*assessments))
+    assert isinstance(case, Sample), case
+    assert (case.metadata.get("score_helpful"), case.references) == (helpful, references)
