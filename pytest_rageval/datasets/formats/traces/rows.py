@@ -81,6 +81,8 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> T
     """
     steps = trace.steps()
     root = trace.roots[0] if trace.roots else None
+    if root is not None and root.is_trace and root.error is None:
+        root.error = _failure_below(trace, root)
     fields: dict[str, Any] = dict.fromkeys(COLUMNS)
     fields["id"] = trace.id
     documents = _contexts(trace, steps)
@@ -312,13 +314,36 @@ def _reason(failed: Span, steps: Sequence[Span]) -> str:
 
 def _error_of(span: Span) -> str | None:
     """Return why a step failed, by its status or by an output that is an error and no more."""
-    if span.error is not None:
-        return span.error
-    output = decoded(output_of(span))
+    return _error_in(output_of(span)) if span.error is None else span.error
+
+
+def _error_in(output: Any) -> str | None:
+    output = decoded(output)
     if not isinstance(output, Mapping) or not output.keys() <= _ERROR_KEYS:
         return None
     found = output.get("error") or output.get("errors")
     return shorten(str(found)) if found else None
+
+
+def _failure_below(trace: Trace, record: Span) -> str | None:
+    """Return why a request failed of which a tool's record says neither that nor an output.
+
+    None unless it is certain: none of the top steps that may answer worked or gave anything, and no
+    other one follows them.
+    """
+    if output_of(record) is not None or has_empty_output(record):
+        return None
+    tops = [span for span in trace.tops() if span.kind != "judge"]
+    may_answer = [span for span in tops if span.kind in (*_WHOLE, "llm")]
+    if not may_answer or may_answer[-1] is not tops[-1]:
+        return None
+    has_worked = any(span.error is None or _gave(span) for span in may_answer)
+    return None if has_worked else may_answer[-1].error
+
+
+def _gave(span: Span) -> bool:
+    """Return whether a step has an output that is more than an error."""
+    return output_of(span) is not None and _error_in(output_of(span)) is None
 
 
 def _two_questions(trace: Trace) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.model import Case, Sample
+from pytest_rageval.model import Case, InvalidRow, Sample
 
 Load = Callable[..., Dataset]
 Record = dict[str, Any]
@@ -223,6 +223,123 @@ def test_a_root_whose_parent_is_in_another_service_is_a_top_step(
     case = only(load, *(one for one in events(trace) if has_record or one["id"] != "trace0"))
     assert isinstance(case, Sample), case
     assert case.metadata["score_helpful"] == 0.75
+
+
+FAILED = {"level": "ERROR", "statusMessage": "the guard raised", "output": None}
+INNER = step("GENERATION", "g", 1, model="m1", output="Lyon.")
+"""What a model said within the request."""
+
+
+def top(kind: str, own: str, begins: int, **more: Any) -> Record:
+    return step(kind, own, begins, None, **more)
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+@pytest.mark.parametrize(
+    ("observations", "answer"),
+    [
+        # the trace has an output, whatever failed below it
+        ([top("SPAN", "root", 0, **FAILED), INNER], "Paris."),
+        ([top("SPAN", "root", 0), INNER | FAILED], "Paris."),
+        ([top("GENERATION", "g", 0, **FAILED)], "Paris."),
+    ],
+)
+def test_the_output_of_a_langfuse_trace_is_the_answer(
+    load: Load, observations: list[Record], answer: str, in_events: bool
+) -> None:
+    trace = langfuse(*observations)
+    case = only(load, *(events(trace) if in_events else [trace]))
+    assert isinstance(case, Sample), case
+    assert (case.answer, case.metadata["status"]) == (answer, "ok")
+
+
+@pytest.mark.parametrize(
+    ("observations", "answer"),
+    [
+        ([top("SPAN", "root", 0), INNER], "Lyon."),
+        ([top("SPAN", "root", 0, level="WARNING", statusMessage="slow"), INNER], "Lyon."),
+        ([top("SPAN", "root", 0, level="DEBUG"), INNER], "Lyon."),
+        # the root gave something although it failed
+        ([top("SPAN", "root", 0, **FAILED | {"output": "Sorry."}), INNER], "Lyon."),
+        # another try, or another way, worked
+        ([top("SPAN", "root", 0), step("GENERATION", "f", 0, **FAILED), INNER], "Lyon."),
+        ([top("GENERATION", "f", 0, **FAILED), top("GENERATION", "g", 1, output="Lyon.")], "Lyon."),
+        ([top("SPAN", "cache", 0, **FAILED), top("SPAN", "root", 0), INNER], "Lyon."),
+        ([top("SPAN", "cache", 0, **FAILED), top("GENERATION", "g", 1, output="Lyon.")], "Lyon."),
+        ([top("GUARDRAIL", "guard", 0, **FAILED), top("CHAIN", "root", 1), INNER], "Lyon."),
+        ([top("SPAN", "root", 0, **FAILED), INNER, top("TOOL", "ask a colleague", 2)], "Lyon."),
+        # what failed came behind the answer, or beside it
+        ([top("SPAN", "root", 0), INNER, step("TOOL", "save", 3, **FAILED)], "Lyon."),
+        ([top("SPAN", "root", 0), INNER, top("TOOL", "save", 3, **FAILED)], "Lyon."),
+        ([top("SPAN", "root", 0), INNER, top("SPAN", "save", 3, **FAILED)], "Lyon."),
+        ([top("SPAN", "root", 0), INNER, top("EVENT", "lost", 3, **FAILED)], "Lyon."),
+        ([top("SPAN", "root", 0), INNER, top("EVALUATOR", "judge", 3, **FAILED)], "Lyon."),
+        ([top("EVENT", "lost", 0, **FAILED), top("GENERATION", "g", 1, output="Lyon.")], "Lyon."),
+        ([top("GENERATION", "g", 1, output="Lyon."), top("RETRIEVER", "r", 2, **FAILED)], "Lyon."),
+    ],
+)
+def test_a_failed_step_is_no_failed_trace(
+    load: Load, observations: list[Record], answer: str
+) -> None:
+    case = only(load, langfuse(*observations, output=None))
+    assert isinstance(case, Sample), case
+    assert (case.answer, case.metadata["status"]) == (answer, "ok")
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+@pytest.mark.parametrize(
+    ("observations", "reason"),
+    [
+        ([top("SPAN", "root", 0, **FAILED), INNER], ": the guard raised"),
+        ([top("AGENT", "root", 0, **FAILED), SEARCH, INNER], ": the guard raised"),
+        (
+            [top("SPAN", "root", 0, **FAILED | {"output": {"error": "x"}}), INNER],
+            ": the guard raised",
+        ),
+        ([top("SPAN", "root", 0, **FAILED | {"statusMessage": None}), INNER], ""),
+        (
+            [top("SPAN", "root", 0, **FAILED | {"statusMessage": None}), INNER | FAILED],
+            ": the guard raised",
+        ),
+        # all tries failed
+        (
+            [
+                top("SPAN", "root", 0, **FAILED | {"statusMessage": "timeout"}),
+                INNER,
+                top("SPAN", "again", 2, **FAILED),
+                step("GENERATION", "h", 2, "again", model="m1", output="Nice."),
+            ],
+            ": the guard raised",
+        ),
+        # without a step around them: what a search asks a model is no answer
+        (
+            [
+                top("RETRIEVER", "r", 0, output=[]),
+                step("GENERATION", "g", 0, "r", model="m1", output="Maybe Lyon"),
+                top("GENERATION", "h", 2, **FAILED),
+            ],
+            ": the guard raised",
+        ),
+        # notes and judges stand behind the request
+        ([top("SPAN", "root", 0, **FAILED), INNER, top("EVENT", "e", 3)], ": the guard raised"),
+        ([top("SPAN", "root", 0, **FAILED), INNER, top("EVALUATOR", "e", 3)], ": the guard raised"),
+    ],
+)
+def test_a_langfuse_trace_that_failed_has_no_answer(
+    load: Load, observations: list[Record], reason: str, in_events: bool
+) -> None:
+    """What a model said within it was given to nobody."""
+    trace = langfuse(*observations, output=None)
+    records = [*(events(trace) if in_events else [trace]), langfuse(id="t2")]
+    lines = "".join(json.dumps(one) + "\n" for one in records)
+    failed = [case for case in load("t.jsonl", lines).cases if isinstance(case, InvalidRow)]
+    assert [case.reason for case in failed] == [f"trace t1 failed and has no answer{reason}"]
+
+
+def test_an_empty_output_of_a_trace_whose_root_failed_is_what_was_given(load: Load) -> None:
+    case = only(load, langfuse(top("SPAN", "root", 0, **FAILED), INNER, output=""))
+    assert isinstance(case, Sample), case
+    assert case.answer == ""
 
 
 # MLflow.
