@@ -328,8 +328,8 @@ def _error_in(output: Any) -> str | None:
 def _failure_below(trace: Trace, record: Span) -> str | None:
     """Return why a request failed of which a tool's record says neither that nor an output.
 
-    None unless it is certain: none of the top steps that may answer worked or gave anything, and no
-    other one follows them.
+    None unless it is certain: none of the top steps that may answer worked or gave anything, no
+    other one follows them, and a model failed at last or none worked outside of them.
     """
     if output_of(record) is not None or has_empty_output(record):
         return None
@@ -337,7 +337,10 @@ def _failure_below(trace: Trace, record: Span) -> str | None:
     may_answer = [span for span in tops if span.kind in (*_WHOLE, "llm")]
     if not may_answer or may_answer[-1] is not tops[-1]:
         return None
-    has_worked = any(span.error is None or _gave(span) for span in may_answer)
+    inside = {span.span_id for span in trace.below(may_answer)}
+    models = [span for span in trace.steps() if span.kind == "llm" and span.span_id not in inside]
+    others = models if may_answer[-1].kind != "llm" else ()
+    has_worked = any(span.error is None or _gave(span) for span in (*may_answer, *others))
     return None if has_worked else may_answer[-1].error
 
 

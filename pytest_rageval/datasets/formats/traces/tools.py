@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pytest_rageval.datasets.cells import is_filled, is_missing, value_or_text
+from pytest_rageval.datasets.cells import is_missing, value_or_text
 from pytest_rageval.datasets.formats.traces.otel import span_of
 from pytest_rageval.datasets.formats.traces.span import (
     Collected,
@@ -130,6 +130,7 @@ def _after(start: int | None, lasted: Any, unit: int) -> int | None:
 # LangSmith: a run is a span; ``trace_id`` is the id of the root run.
 
 _ANSWERS: Final = ("references", "answer")
+_OF_A_PLACE: Final = re.compile(r"(?:doc|document|source|file|url|_id|page)s?$", re.IGNORECASE)
 _LANGSMITH_PART: Final = re.compile(r"(?:post|patch)\.([0-9a-fA-F-]{36})(?:\.(\w+))?")
 
 
@@ -180,11 +181,15 @@ def _given(value: Any) -> str:
 
 
 def _expected_answer(outputs: Record) -> Any:
-    """Return the first output that is named like an answer and has a value; else the first."""
-    fields = {name: read_field(name) for name in outputs}
-    named = [name for name, field in fields.items() if field and field[0] in _ANSWERS]
-    filled = (outputs[name] for name in named if is_filled(outputs[name]))
-    return next(filled, None) if named else next(iter(outputs.values()), None)
+    """Return the first output, which may have any name; where it is known as another, its answer.
+
+    Of what is named like an answer, a reference comes first: the other may be what a system said.
+    """
+    first = next(iter(outputs), "")
+    fields = {name: (read_field(name) or ("",))[0] for name in outputs}
+    is_other = fields and (fields[first] not in ("", *_ANSWERS) or _OF_A_PLACE.search(first))
+    named = [name for field in _ANSWERS for name in outputs if is_other and fields[name] == field]
+    return outputs.get(next(iter(named), first))
 
 
 def is_langsmith_part(record: Record) -> bool:

@@ -51,7 +51,12 @@ def only(load: Load, *records: Record) -> Case:
         ({"标准": "巴黎"}, ("巴黎",)),
         ({"output": ["Paris", "Lutetia"]}, ("Paris", "Lutetia")),
         ({"output": {"text": "Paris"}}, ("Paris",)),
-        # the first that is named so
+        # the first, also where a later one is named so: that may be what a system said
+        ({"label": "Paris", "prediction": "Lyon"}, ("Paris",)),
+        ({"target": "Paris", "response": "Lyon"}, ("Paris",)),
+        ({"正解": "Paris", "模型回答": "Lyon"}, ("Paris",)),
+        ({"final_answer": "Paris", "answer": ""}, ("Paris",)),
+        ({"expected_text": "Paris", "output": {"messages": []}}, ("Paris",)),
         ({"answer": "Paris", "source_doc": "a.pdf"}, ("Paris",)),
         ({"reference": "Paris", "answer": "It is Paris."}, ("Paris",)),
         ({"answer": "Paris", "reference": "a.pdf"}, ("Paris",)),
@@ -59,12 +64,14 @@ def only(load: Load, *records: Record) -> Case:
         # the first, where no name is known
         ({"capital": "Paris", "country": "France"}, ("Paris",)),
         ({"hauptstadt": "Paris", "quelle": "a.pdf"}, ("Paris",)),
+        ({"expected_file": "a.pdf", "category": "x"}, ("a.pdf",)),
         # ... behind others
         ({"source_doc": "a.pdf", "answer": "Paris"}, ("Paris",)),
         ({"question": "Capital?", "documents": ["a", "b"], "output": "Paris"}, ("Paris",)),
         ({"quelle": "a.pdf", "antwort": "Paris"}, ("Paris",)),
         ({"source_doc": "a.pdf", "answer": {"text": "Paris"}}, ("Paris",)),
-        ({"reference": None, "answer": "Paris"}, ("Paris",)),
+        ({"question": "Capital?", "response": "Lyon", "ground_truth": "Paris"}, ("Paris",)),
+        ({"sourceDocs": ["a.pdf"], "answer": "Paris"}, ("Paris",)),
         # null is not said by another name
         ({"source_doc": "a.pdf", "answer": None}, None),
         ({"capital": None, "country": "France"}, None),
@@ -210,7 +217,7 @@ def test_scores_of_several_steps_are_left_out_and_named(load: Load) -> None:
     assert case.metadata["score_clear"] == 0.5
     assert "score_helpful" not in case.metadata
     assert dataset.warnings[0] == (
-        "t.jsonl: 1 score of several steps, and none of the trace ('score_helpful'): left out"
+        "t.jsonl: 1 column said by several steps, and not by the trace ('score_helpful'): left out"
     )
 
 
@@ -275,6 +282,19 @@ def test_the_output_of_a_langfuse_trace_is_the_answer(
         ([top("SPAN", "root", 0), INNER, top("EVENT", "lost", 3, **FAILED)], "Lyon."),
         ([top("SPAN", "root", 0), INNER, top("EVALUATOR", "judge", 3, **FAILED)], "Lyon."),
         ([top("EVENT", "lost", 0, **FAILED), top("GENERATION", "g", 1, output="Lyon.")], "Lyon."),
+        # a model of a tool answered, or of a step whose parent is not in the file
+        (
+            [
+                top("TOOL", "ask", 0),
+                INNER | {"parentObservationId": "ask"},
+                top("SPAN", "save", 3, **FAILED),
+            ],
+            "Lyon.",
+        ),
+        (
+            [INNER | {"parentObservationId": "elsewhere"}, top("SPAN", "save", 3, **FAILED)],
+            "Lyon.",
+        ),
         ([top("GENERATION", "g", 1, output="Lyon."), top("RETRIEVER", "r", 2, **FAILED)], "Lyon."),
     ],
 )
