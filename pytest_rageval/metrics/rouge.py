@@ -2,33 +2,53 @@
 
 Lin 2004, as in UltraRAG: on normalised texts, with Porter stemming of words; the best reference
 counts. The package ``rouge-score-rs`` (extra ``fast``) is used where it is installed: its results
-are identical.
+are identical. Their tokenizer drops all letters but a to z, so that two texts in Cyrillic would
+have nothing but digits in common: a pair in such a script is compared by its words as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from pytest_rageval import extras
-from pytest_rageval.metrics.base import NoOptions, defined
-from pytest_rageval.metrics.lexical import NEEDS, Compare, StringMetric, lexical_metric
-from pytest_rageval.text.tokenize import PreparedText, has_cjk, split_characters
+from pytest_rageval.metrics.base import MetricDefinition, NoOptions, defined
+from pytest_rageval.metrics.lexical import NEEDS, LexicalMetric, LexicalOptions, StringMetric
+from pytest_rageval.text.tokenize import (
+    PreparedText,
+    has_cjk,
+    normalize_unicode,
+    split_characters,
+)
+
+_LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
+# Scripts from Greek on, with the signs of their vowels. One Greek letter alone is a symbol: 10 Ω.
+_OTHER_SCRIPT: Final = re.compile(
+    "[\u0370-\u03ff]{2,}|[\u0400-\u1cff\u1f00-\u1fff\u2c00-\u2c5f\u2d00-\u2dff\ua4d0-\ua6ff"
+    "\ua800-\uab2f\uab70-\uabff\ufb13-\ufdff\ufe70-\ufefc]+"
+)
 
 
-def _rouge(measure: str) -> Compare:
-    """Return the comparison by a measure: its F-measure with the best reference, 0..1."""
+def _rouge(names: str, summary: str, measure: str) -> MetricDefinition:
+    """Return the metric of a measure: its F-measure with the best reference, 0..1.
 
-    def compare(answer: PreparedText, references: Sequence[PreparedText], _: str) -> float:
-        prediction = _tokens(answer)
-        return max(_figure(measure, _tokens(text), prediction) for text in references)
+    The tokenizer ``word`` is rouge-score's for every script, as in UltraRAG.
+    """
 
-    return compare
+    def make(name: str, options: LexicalOptions) -> LexicalMetric:
+        def compare(answer: PreparedText, references: Sequence[PreparedText], _: str) -> float:
+            is_auto = options.tokenizer == "auto"
+            return max(_figure(measure, *_tokens(text, answer, is_auto)) for text in references)
+
+        return LexicalMetric(name, options, compare)
+
+    return defined(names, NEEDS, summary, make, LexicalOptions)
 
 
 class RougeScoreOptions(NoOptions):
@@ -43,16 +63,16 @@ class RougeScoreOptions(NoOptions):
 def _as_in_ragas(name: str, options: RougeScoreOptions) -> StringMetric:
     """Return ROUGE as in ragas: on texts that are not normalised, so that articles are kept.
 
-    CJK characters are tokens (ragas drops them).
+    CJK characters and words of other scripts are tokens (ragas drops them).
     """
 
+    def figure(answer: str, reference: str, *, is_cjk: bool) -> float:
+        split = split_characters if is_cjk else _splitter(answer, reference)
+        return _figure(options.rouge_type, split(reference), split(answer), options.mode)
+
     def compare(answer: str, references: Sequence[str]) -> float:
-        split = split_characters if any(map(has_cjk, (answer, *references))) else _stem
-        prediction = split(answer)
-        return max(
-            _figure(options.rouge_type, split(text), prediction, options.mode)
-            for text in references
-        )
+        is_cjk = any(map(has_cjk, (answer, *references)))
+        return max(figure(answer, text, is_cjk=is_cjk) for text in references)
 
     return StringMetric(name, compare)
 
@@ -72,12 +92,31 @@ class _GivenTokens:
         return tokens
 
 
-def _tokens(text: PreparedText) -> list[str]:
-    """Return ROUGE's tokens of a text: stemmed words, or the tokens of a CJK tokenizer."""
-    return _stem(text.text) if text.tokenizer == "word" else text.tokens
+def _tokens(
+    target: PreparedText, prediction: PreparedText, is_auto: bool
+) -> tuple[list[str], list[str]]:
+    """Return ROUGE's tokens of a pair: of the words of both, or those of a CJK tokenizer."""
+    if target.tokenizer != "word":
+        return target.tokens, prediction.tokens
+    split = _splitter(target.text, prediction.text) if is_auto else _stem
+    return split(target.text), split(prediction.text)
+
+
+def _splitter(*texts: str) -> Callable[[str], list[str]]:
+    """Return rouge-score's tokenizer; one of words where it drops the script of most letters."""
+    if all(map(str.isascii, texts)):
+        return _stem
+    text = "\n".join(texts)
+    others = sum(map(len, _OTHER_SCRIPT.findall(text)))
+    return _words if others and others > len(_LATIN.findall(text)) else _stem
 
 
 # The measures of a sample are computed one after the other.
+@lru_cache(maxsize=64)
+def _words(text: str) -> list[str]:
+    return normalize_unicode(text).split()
+
+
 @lru_cache(maxsize=64)
 def _stem(text: str) -> list[str]:
     tokens: list[str] = _default_tokenizer().tokenize(text)
@@ -102,13 +141,9 @@ def _backend(module: str) -> ModuleType:
 
 
 METRICS = (
-    lexical_metric("rouge-1 rouge1 rouge_1", "unigrams in common, words stemmed", _rouge("rouge1")),
-    lexical_metric(
-        "rouge-2 rouge2 rouge_2", "bigrams in common; 0 for texts of one token", _rouge("rouge2")
-    ),
-    lexical_metric(
-        "rouge-l rougeL rouge_l", "longest common subsequence of tokens", _rouge("rougeL")
-    ),
+    _rouge("rouge-1 rouge1 rouge_1", "unigrams in common, words stemmed", "rouge1"),
+    _rouge("rouge-2 rouge2 rouge_2", "bigrams in common; 0 for texts of one token", "rouge2"),
+    _rouge("rouge-l rougeL rouge_l", "longest common subsequence of tokens", "rougeL"),
     defined(
         "rouge_score RougeScore",
         NEEDS,
