@@ -23,7 +23,7 @@ from pytest_rageval.importing.promptfoo_providers import (
     providers_of,
     with_id,
 )
-from pytest_rageval.importing.promptfoo_rows import CHECKS, ImportedTests, Rows
+from pytest_rageval.importing.promptfoo_rows import CHECKS, ImportedTests, Rows, sure_keys
 from pytest_rageval.importing.promptfoo_scripts import scripts_text
 from pytest_rageval.importing.promptfoo_tests import default_of, tests_of
 from pytest_rageval.importing.templates import fill, names_in
@@ -69,7 +69,8 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
     _note_keys(config, notes)
     default = default_of(config, folder, notes)
     grader = default.of("options").of("provider")
-    rows = Rows(folder, grader.value, notes)
+    asked = [config.of(name).value for name in ("providers", "targets", "defaultTest")]
+    rows = Rows(folder, grader.value, notes, sure_keys(asked))
     for test in tests_of(config, default, folder, notes):
         rows.add(test)
     tests = rows.finished()
@@ -182,7 +183,7 @@ def _asked(
     config: Part, folder: Folder, tests: ImportedTests, notes: ImportNotes
 ) -> dict[str, Any]:
     """Return what is asked: a target, or a variant for each provider and prompt."""
-    if tests.rows and all("answer" in row for row in tests.rows):
+    if any("answer" in row for row in tests.rows):  # of all that may be copied
         tests.remarks.append("the answers are those that the tests hold (providerOutput)")
         return {}
     prompts = prompts_of(config, folder, notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from pytest_rageval.importing.promptfoo_scripts import FIELD, Script, runs_scrip
 from pytest_rageval.importing.promptfoo_tests import Test
 from pytest_rageval.importing.templates import as_text
 from pytest_rageval.importing.written_files import Call
-from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret
+from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret, shown_message
 from pytest_rageval.stats.wording import counted
 
 CHECKS: Final = ("answer_checks", "must_satisfy")
@@ -76,11 +76,17 @@ class _Entry:
 
 
 class Rows:
-    """Collects the rows, and what each of their asserts became; ``grader`` is that of all tests."""
+    """Collects the rows, and what each of their asserts became; ``grader`` is that of all tests.
 
-    def __init__(self, folder: Folder, grader: Any, notes: ImportNotes) -> None:
+    ``keys`` are those of what is asked, which no row may say.
+    """
+
+    def __init__(
+        self, folder: Folder, grader: Any, notes: ImportNotes, keys: Iterable[str] = ()
+    ) -> None:
         self._folder = folder
         self._grader = grader
+        self._keys = set(keys)
         self._notes = notes
         self._entries: list[_Entry] = []
         self._tests = ImportedTests()
@@ -157,18 +163,23 @@ class Rows:
         found.question = next((name for name in _QUESTION_NAMES if name in names), None)
         if found.question is None and len(names) == 1:
             (found.question,) = names
+        for test in (entry.test for entry in self._entries):
+            self._keys |= sure_keys([test.variables, test.metadata])
+        has_outputs = all(entry.test.output is not None for entry in self._entries)
         for entry in self._entries:
-            self._finish(entry, taken)
+            self._finish(entry, taken, has_outputs=has_outputs)
         if found.weakened:
             rows = counted(found.weakened, "row")
             keep = "keeps" if found.weakened == 1 else "keep"
             only = "only the checks of defaultTest, and may be green for nothing; see below"
             found.remarks.append(f"{rows} {keep} {only}")
-        self._take_outputs()
+        for test in (entry.test for entry in self._entries):
+            if not has_outputs and test.output is not None:
+                self._notes.add(test.where, "providerOutput", "others have none; all are asked")
         self._take_thresholds()
         return found
 
-    def _finish(self, entry: _Entry, taken: set[str]) -> None:
+    def _finish(self, entry: _Entry, taken: set[str], *, has_outputs: bool) -> None:
         """Complete a row; say where its test lost what it asked for itself, or all."""
         test, row, found = entry.test, entry.row, self._tests
         variables = dict(test.variables)
@@ -178,6 +189,7 @@ class Rows:
         row.update({"vars": variables} if variables else {})
         row.update({"metadata": test.metadata} if test.metadata else {})
         row.update(checks)
+        row.update({"answer": as_text(test.output)} if has_outputs else {})
         self._keep_out(entry)
         if "skip" in row:
             return
@@ -192,12 +204,19 @@ class Rows:
     def _keep_out(self, entry: _Entry) -> None:
         """Take variables and metadata out that hold what looks like a key; they are noted.
 
-        Of a row that says it elsewhere, too, nothing is left: a check may be about it.
+        Of a row that says it elsewhere, too, nothing is left: a check may be about it. In answers,
+        and in other rows, a word may have the name of a key.
         """
         row, where, keys = entry.row, entry.test.where, set[str]()
+        whole = _written(row)
+        said = [key for key in self._keys if _quoted(key) in whole]
         for part in ("vars", "metadata"):
             given = row.pop(part, {})
-            held = {name: [*keys_in(name, value)] for name, value in given.items()}
+            held = {
+                name: [key for _, key in keys_in(name, value)]
+                + [key for key in said if _quoted(key) in _written(value)]
+                for name, value in given.items()
+            }
             left = {name: value for name, value in given.items() if not held[name]}
             row.update({part: left} if left else {})
             for name in sorted(name for name in held if held[name]):
@@ -205,23 +224,15 @@ class Rows:
                 self._notes.add(where, f"{part}: {name}", "looks like a key; it is not copied")
                 self._tests.kept_out.append((row, name))
         self._tests.keys |= keys
-        texts = [value for name, value in row.items() if name not in ("vars", "metadata")]
-        written = _written(texts)
-        if looks_secret(written) or any(_written(key)[1:-1] in written for key in keys):
+        answer = _written(row.get("answer"))
+        others = ("vars", "metadata", "answer")
+        written = _written([value for name, value in row.items() if name not in others])
+        is_said = any(_quoted(key) in written for key in (*keys, *said))
+        if looks_secret(written) or is_said or any(_quoted(key) in answer for key in said):
             self._notes.add(where, "test", "its texts hold what looks like a key; none is copied")
             skipped = {"id": row["id"], "skip": f"no check of {where}: its texts hold a key"}
             row.clear()
             row.update(skipped)
-
-    def _take_outputs(self) -> None:
-        """Take the answers that tests hold, where all of them do."""
-        has_all = all(entry.test.output is not None for entry in self._entries)
-        for entry in self._entries:
-            if has_all:
-                entry.row["answer"] = as_text(entry.test.output)
-            elif entry.test.output is not None:
-                why = "others have none; all are asked"
-                self._notes.add(entry.test.where, "providerOutput", why)
 
     def _take_metrics(self) -> list[str]:
         """Take the asserts that are metrics here where every test has them, with one threshold.
@@ -294,19 +305,45 @@ def _written(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def keys_in(name: str, value: Any) -> Iterator[str]:
+def _quoted(key: str) -> str:
+    """Return a key as it stands in what is written."""
+    return _written(key)[1:-1]
+
+
+# Letters and digits in one run, which no word has, or a run that is too long for one.
+_NO_WORD: Final = re.compile(
+    r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{6}|[A-Za-z\d]{20}", re.ASCII
+)
+
+
+def sure_keys(value: Any) -> set[str]:
+    """Return the keys in a value that are keys wherever they stand.
+
+    >>> sure_keys({"pwd": "hunter2x", "answer_key": "photosynthesis"})
+    {'hunter2x'}
+    """
+    return {
+        piece
+        for name, text in keys_in("", value)
+        for piece in ([*filter(looks_secret, text.split())] or text.split()[-1:])
+        if len(piece) >= SHORTEST_SECRET and _NO_WORD.search(piece)
+        if looks_secret(text) or shown_message(f"{name}={piece}") != f"{name}={piece}"
+    }
+
+
+def keys_in(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield the texts of a value that are keys or passwords, by their names or their looks.
 
-    A text with blanks, or a short one, is none by its name: ``{key: C major}``.
+    Each has its name. A text with blanks, or a short one, is none by its name: ``{key: C major}``.
     """
     if isinstance(value, dict):
-        yield from (key for own, part in value.items() for key in keys_in(str(own), part))
+        yield from (found for own, part in value.items() for found in keys_in(str(own), part))
     elif isinstance(value, list):
-        yield from (key for part in value for key in keys_in(name, part))
+        yield from (found for part in value for found in keys_in(name, part))
     elif isinstance(value, str):
         is_one = len(value) >= SHORTEST_SECRET and not re.search(r"\s|\{\{", value)
         if looks_secret(value) or (is_one and names_secret(name)):
-            yield value
+            yield name, value
 
 
 def _share(value: Any) -> float | None:

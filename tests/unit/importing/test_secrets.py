@@ -218,3 +218,118 @@ def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
     )
     assert "HIDDEN" not in scenario_text(found, "bot.yaml", "pytest x")
     assert "provider 'exec: ./bot ...'" in str(found.notes)
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("answer_key: photosynthesis", "photosynthesis"),
+        ("key: Q1_revenue", "Q1_revenue"),
+        ("primary_key: customer_order_2024", "customer_order_2024"),
+        ("secret: elephants", "elephants"),
+        ("password: '12345678'", "12345678"),
+        ("pwd: abc12", "abc12"),
+        ("monkey: gibbon2024x", "gibbon2024x"),
+        ("token_count: 'count12345'", "count12345"),
+        ("keyboard: azerty2024x", "azerty2024x"),
+        ("api_key: '${MY_KEY_2024}'", "${MY_KEY_2024}"),
+        ("token: New-York", "New-York"),
+    ],
+)
+def test_a_word_that_is_called_a_key_stays_elsewhere(tmp_path: Path, held: str, said: str) -> None:
+    """[E22] In other variables, in what was answered, and in other rows it is a word."""
+    other = f"{{vars: {{question: '{said}?'}}, providerOutput: '{said}', {CHECK}}}"
+    test = f"vars: {{question: a, {held}, z: 'of {said}'}}, metadata: {{m: '{said}'}}"
+    output = f"providerOutput: 'b {said}'"
+    found = of_test(tmp_path, f"{{{test}, {output}, {CHECK}}}, {other}")
+    first, second = found.rows
+    assert (first["vars"]["z"], first["metadata"], first["answer"]) == (
+        f"of {said}",
+        {"m": said},
+        f"b {said}",
+    )
+    assert second == {
+        "id": "test-2", "question": f"{said}?", "answer_checks": [{"contains": "b"}],
+        "answer": said,
+    }  # fmt: skip
+    assert found.checks == 2
+
+
+def test_a_word_of_a_provider_stays_in_the_rows(tmp_path: Path) -> None:
+    """[E22]"""
+    provider = "https://h.test/"
+    text = (
+        f"prompts: ['{{{{question}}}}']\nproviders: [{{id: '{provider}', config: {{body: "
+        "{q: '{{prompt}}', session: default-session, key: section_2024, token: '{{env.T}}'}}}]\n"
+        f"tests: [{{vars: {{question: section_2024, a: default-session}}, {CHECK}}}]\n"
+    )
+    (row,) = imported(tmp_path, text).rows
+    assert (row["question"], row["vars"]) == ("section_2024", {"a": "default-session"})
+
+
+def test_an_answer_that_shows_a_key_of_its_own_stays(tmp_path: Path) -> None:
+    """[E22] Such as an example in code: no variable holds it."""
+    test = f"{{vars: {{question: a}}, providerOutput: 'b export A={KEY}', {CHECK}}}"
+    assert of_test(tmp_path, test).rows[0]["answer"] == f"b export A={KEY}"
+
+
+SECRET = "hunter2secret"
+
+
+@pytest.mark.parametrize(
+    "held", [f"api_key: {SECRET}", f"auth: Bearer {SECRET}", "a: {b: [{pwd: hunter2secret}]}"]
+)
+@pytest.mark.parametrize("said", [f"'http://h.test/?k={SECRET}'", f"{{y: [z, {{x: {SECRET}}}]}}"])
+def test_a_key_stays_out_wherever_it_stands(tmp_path: Path, held: str, said: str) -> None:
+    """[E22] In variables and metadata of other names, too, of each test."""
+    first = f"vars: {{question: a, {held}, url: {said}, n: 5}}, metadata: {{m: {said}, k: v}}"
+    found = of_test(
+        tmp_path, f"{{{first}, {CHECK}}}, {{vars: {{question: a, z: {said}}}, {CHECK}}}"
+    )
+    rest = {"question": "a", "answer_checks": [{"contains": "b"}]}
+    assert found.rows == [
+        {"id": "test-1", **rest, "vars": {"n": 5}, "metadata": {"k": "v"}},
+        {"id": "test-2", **rest},
+    ]
+    lost = [what.removesuffix(": looks like a key; it is not copied") for _, what in found.notes]
+    name = held.partition(":")[0]
+    assert lost == [f"vars: {name}", "vars: url", "metadata: m", "vars: z"]
+
+
+def test_a_row_whose_other_variable_held_a_key_is_skipped(tmp_path: Path) -> None:
+    """[E22] Its prompt shows that variable."""
+    test = f"{{vars: {{question: a, pwd: {SECRET}, url: 'h?{SECRET}'}}, {CHECK}}}"
+    (row,) = of_test(tmp_path, test, prompt="{{question}} {{url}}").rows
+    assert row["skip"].startswith("its variable 'url' looks like a key, and is not copied; write")
+
+
+@pytest.mark.parametrize("said", [f"question: is {SECRET} mine", f"question: {SECRET}"])
+def test_of_another_row_that_says_a_key_nothing_is_left(tmp_path: Path, said: str) -> None:
+    """[E22]"""
+    test = f"{{vars: {{question: a, pwd: {SECRET}}}, {CHECK}}}, {{vars: {{{said}}}, {CHECK}}}"
+    found = of_test(tmp_path, test)
+    assert found.rows[1] == {
+        "id": "test-2", "skip": "no check of bot.yaml:3: its texts hold a key"
+    }  # fmt: skip
+    assert found.checks == 1
+
+
+def test_an_answer_that_says_a_key_is_not_written(tmp_path: Path) -> None:
+    """[E22] The others are still the answers; none is asked for again."""
+    tests = [f"{{vars: {{question: a, pwd: {SECRET}}}, providerOutput: fine b, {CHECK}}}",
+             f"{{vars: {{question: a}}, providerOutput: 'b {SECRET}', {CHECK}}}"]  # fmt: skip
+    found = of_test(tmp_path, ", ".join(tests))
+    assert [row.get("answer") for row in found.rows] == ["fine b", None]
+    assert found.rows[1]["skip"] == "no check of bot.yaml:3: its texts hold a key"
+    assert "target" not in found.scenario
+    assert found.checks == 1
+
+
+def test_a_key_of_a_provider_is_in_no_row(tmp_path: Path) -> None:
+    """[E22]"""
+    provider = f"{{id: openai:gpt-4o, config: {{apiKey: {SECRET}}}}}"
+    text = (
+        f"prompts: ['{{{{question}}}}']\nproviders: [{provider}]\n"
+        f"tests: [{{vars: {{question: a, z: 'k {SECRET}'}}, {CHECK}}}]\n"
+    )
+    assert "vars" not in imported(tmp_path, text).rows[0]
