@@ -180,14 +180,22 @@ def read_text(file: Path) -> str:
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """Yield the lines and rows of a table; for a row that is none, what is wrong with it."""
+    """Yield the lines and rows of a table; for a row that is none, what is wrong with it.
+
+    Under ``""`` is what stands in columns without a name, but for a data frame's count of rows.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = _header([name.strip() for name in next(reader, [])])
         line = reader.line_num + 1
         for cells in reader:
             if len(cells) == len(header):
-                yield line, dict(zip(header, cells, strict=True))
+                row = {name: cell for name, cell in zip(header, cells, strict=True) if name}
+                nameless = [
+                    cell.strip() for name, cell in zip(header, cells, strict=True) if not name
+                ]
+                is_counted = header[:1] == [""] and cells[0].strip().isdigit()
+                yield line, {**row, "": "".join(nameless[is_counted:])}
             elif any(cell.strip() for cell in cells):
                 hint = "; quote a cell that has commas" if len(cells) > len(header) else ""
                 yield line, f"has {len(cells)} cells, the header {len(header)}{hint}"
@@ -197,7 +205,8 @@ def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str] | str]]:
 
 
 def _header(names: list[str]) -> list[str]:
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    counts = Counter(name for name in names if name or not any(names))
+    twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
         raise NotTakenError(f"the header names a column twice: {', '.join(map(repr, twice))}")
     if len(names) == 1 and (found := re.search(r"[;\t|]", names[0])):

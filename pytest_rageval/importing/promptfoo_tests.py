@@ -153,6 +153,8 @@ def _in_file(file: Path, folder: Folder, notes: ImportNotes) -> Iterator[Part]:
             if isinstance(part.value, str):
                 notes.add(part.where, "test", part.value)
             else:
+                if part.value.pop(""):
+                    notes.add(part.where, "test", "a column without a name is not read")
                 yield _of_csv(part)
     elif suffix == ".jsonl":
         yield from folder.rows(file)
