@@ -97,6 +97,24 @@ def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
     return "".join([*parts, text[at:]])
 
 
+def secrets_in(text: str) -> list[str]:
+    """Return what looks like keys in a text.
+
+    >>> secrets_in("A=sk-0123456789abcdefgh; B=1")
+    ['sk-0123456789abcdefgh']
+    """
+    return _SECRET_VALUE.findall(text)
+
+
+def is_clearly_secret(name: str) -> bool:
+    """Return whether a name is that of a secret and of nothing else, as ``token`` may be.
+
+    >>> [is_clearly_secret(name) for name in ("apiKey", "password", "session", "key")]
+    [True, True, False, False]
+    """
+    return _CLEAR_NAME.search(name) is not None
+
+
 def shown_text(text: str) -> str:
     """Return a text without what looks like a key, or has the name of one.
 
@@ -154,7 +172,7 @@ def _shown_item(item: re.Match[str]) -> str:
 def _unless_a_word(name: str, value: str) -> str:
     if _NO_SECRET.match(value) or _CODE.match(value):
         return value
-    if _CLEAR_NAME.search(name):
+    if is_clearly_secret(name):
         return HIDDEN
     found = _RUN.match(value)
     assert found is not None  # it may be empty

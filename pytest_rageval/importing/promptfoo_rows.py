@@ -26,7 +26,14 @@ from pytest_rageval.importing.promptfoo_scripts import FIELD, Script, runs_scrip
 from pytest_rageval.importing.promptfoo_tests import Test
 from pytest_rageval.importing.templates import as_text
 from pytest_rageval.importing.written_files import Call
-from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret, shown_message
+from pytest_rageval.redaction import (
+    SHORTEST_SECRET,
+    is_clearly_secret,
+    looks_secret,
+    names_secret,
+    secrets_in,
+    shown_message,
+)
 from pytest_rageval.stats.wording import counted
 
 CHECKS: Final = ("answer_checks", "must_satisfy")
@@ -325,9 +332,10 @@ def sure_keys(value: Any) -> set[str]:
     return {
         piece
         for name, text in keys_in("", value)
-        for piece in ([*filter(looks_secret, text.split())] or text.split()[-1:])
+        for piece in (secrets_in(text) or text.split()[-1:])
         if len(piece) >= SHORTEST_SECRET and _NO_WORD.search(piece)
-        if looks_secret(text) or shown_message(f"{name}={piece}") != f"{name}={piece}"
+        if looks_secret(text)
+        or (is_clearly_secret(name) and shown_message(f"{name}={piece}") != f"{name}={piece}")
     }
 
 

@@ -234,6 +234,11 @@ def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
         ("keyboard: azerty2024x", "azerty2024x"),
         ("api_key: '${MY_KEY_2024}'", "${MY_KEY_2024}"),
         ("token: New-York", "New-York"),
+        ("session: Fall2024", "Fall2024"),
+        ("auth: oauth2-pkce", "oauth2-pkce"),
+        ("token: cl100k_base", "cl100k_base"),
+        ("key: vaswani2017attention", "vaswani2017attention"),
+        ("part_key: WP8865743-2021AB", "WP8865743-2021AB"),
     ],
 )
 def test_a_word_that_is_called_a_key_stays_elsewhere(tmp_path: Path, held: str, said: str) -> None:
@@ -277,7 +282,12 @@ SECRET = "hunter2secret"
 
 
 @pytest.mark.parametrize(
-    "held", [f"api_key: {SECRET}", f"auth: Bearer {SECRET}", "a: {b: [{pwd: hunter2secret}]}"]
+    "held",
+    [
+        f"api_key: {SECRET}",
+        f"auth: Bearer {SECRET}",
+        "a: {b: [{pwd: hunter2secret}]}",
+    ],
 )
 @pytest.mark.parametrize("said", [f"'http://h.test/?k={SECRET}'", f"{{y: [z, {{x: {SECRET}}}]}}"])
 def test_a_key_stays_out_wherever_it_stands(tmp_path: Path, held: str, said: str) -> None:
