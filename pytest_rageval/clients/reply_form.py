@@ -92,13 +92,14 @@ def _limits(part: Mapping[str, Any]) -> str:
 
 
 _LADDER: Final[tuple[ReplyForm, ...]] = ("json_schema", "json_object", "text")
-_NAMES_OF_FORMS = ("response_format", "response format", "json_schema", "json_object", "grammar")
-_ABOUT_FORMS = (
-    *_NAMES_OF_FORMS,
-    "structured",
-    "schema",
-    "guided",
-    "strict",
+_NAMES_OF_FORMS: Final = (
+    r"response_format|response format|json_schema|json_object|(?<!pro)(?<!dia)grammar"
+)
+# A refusal of one text has "restricted", "strictly", "strict policy", "unstructured", "misguided",
+# "schematic". A letter is one of a to z: Chinese is written next to a name, without a blank.
+_ABOUT_FORMS: Final = (
+    rf"{_NAMES_OF_FORMS}|schema(?!t)|structured.?output|(?<![a-z])(?:structured|guided|"
+    r"strict(?:mode|(?![a-z])(?! (?:\w+ )?polic)))"
 )
 
 
@@ -155,7 +156,7 @@ class ReplyFormats:
 def is_about_forms(error: ClientError) -> bool:
     """Return whether a server refused the form of the reply; where it failed, by its exact name."""
     words = _ABOUT_FORMS if isinstance(error, BadRequestError) else _NAMES_OF_FORMS
-    return any(word in error.said for word in words)
+    return re.search(words, error.said) is not None
 
 
 def response_format(schema: ReplySchema, form: ReplyForm) -> dict[str, Any] | None:

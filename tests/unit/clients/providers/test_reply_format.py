@@ -48,6 +48,70 @@ def test_a_refusal_that_is_about_something_else_changes_nothing() -> None:
     assert forms.form == "json_schema"
 
 
+@pytest.mark.parametrize(
+    "says",
+    [
+        "invalid parameter: 'response_format' of type 'json_schema' is not supported with this "
+        "model.",  # OpenAI
+        "unrecognized request argument supplied: response_format",
+        "invalid schema for response_format 'verdict': in context=(), 'additionalproperties' is "
+        "required to be supplied and to be false.",
+        "unrecognized request argument supplied: strict",  # Azure, older versions
+        "response_format value as json_schema is enabled only for api versions 2024-08-01-preview",
+        "'strict' is not permitted",
+        "model does not have supports_structured_outputs",
+        "strict_mode is not supported by this model",
+        "strict mode needs additionalproperties: false",
+        "isstrict: strictmode cannot be set",
+        "structured outputs are not supported by this model",
+        "structured-output is not available",
+        "useguideddecoding or usestructuredoutputs is not supported",
+        "guided_json: extra inputs are not permitted",  # vLLM
+        "the provided json schema contains features not supported by xgrammar.",
+        "failed to compile the ebnfgrammar",
+        "failed to parse grammar",  # llama.cpp
+        'error: json_schema and grammar are mutually exclusive: "grammar"',
+        "invalid json payload received. unknown name \"responseschema\" at 'generation_config'",
+        "jsonschema.exceptions.schemaerror: {} is not valid",
+        "'messages' must contain the word 'json' in some form, to use 'response_format' of type "
+        "'json_object'.",  # DashScope, OpenAI
+        "invalid format: unknown json_object",  # Ollama
+        "this response_format type is unavailable now invalid_request_error",  # DeepSeek
+        "response_format参数不支持json_schema类型",
+        "该模型不支持strict模式",
+        "参数json_schema有误，请检查文档 1210",  # Zhipu
+        "le mode « strict » n'est pas pris en charge",
+    ],
+)
+def test_a_form_is_refused_in_the_words_of_many_servers(says: str) -> None:
+    """Also a name that is a part of another, in one word, or next to a Chinese character."""
+    assert ReplyFormats("auto").steps_down("json_schema", refused(says))
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "content is restricted by policy",
+        "input too long; restricted",
+        "access from this district is a restriction of the provider",
+        "this topic is strictly prohibited",
+        "the text breaks our strict content policy",
+        "the text breaks a strict policy",
+        "the input holds unstructured data",
+        "the restructured text is too long",
+        "a misguided question",
+        "schematic drawings are not read",
+        "l'input 'programmare' non va bene",
+        "输入内容restricted，请修改",
+    ],
+)
+def test_a_refusal_of_one_text_takes_the_form_from_no_other(says: str) -> None:
+    """A word of a form within another word is none: later rows are asked with the schema."""
+    forms = ReplyFormats("auto")
+    assert not forms.steps_down("json_schema", refused(says))
+    assert forms.form == "json_schema"
+
+
 def test_a_server_that_fails_to_the_end_is_asked_in_another_form_until_one_has_worked() -> None:
     """[R2] When no form helps, the first one is tried again."""
     forms = ReplyFormats("auto")
