@@ -40,6 +40,18 @@ from pytest_rageval.redaction import shown_url
 from pytest_rageval.text.codec import read_json
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance")
+_NO_CREDIT_CODES = {
+    *("insufficient_quota", "insufficient_user_quota", "exceeded_current_quota_error"),
+    *("billing_hard_limit_reached", "billing_not_active", "insufficient_balance"),
+    *("arrearage", "accountoverdueerror", "1113"),
+}
+# How such a message begins: further on, it may quote a row. A limit for a time is none of these.
+_NO_CREDIT_FIRST = re.compile(
+    r"(?!.*(?:分钟|每秒|稍后|tpm|rpm|qps))(?:your credit balance is too low|insufficient balance"
+    r"|(?:sorry, )?(?:your )?account balance is insufficient"
+    r"|(?:(?:对不起|抱歉|您好)[,，]?)?(?:您的|该|当前)?(?:[账帐][户号]|用户|令牌)?(?:可用|免费)?"
+    r"(?:余额不足|已?欠费|额度(?:不足|已用[完尽])))(?=\W|$|或|请)"
+)
 _BAD_KEY = (
     "no api key",
     "api key was not",
@@ -76,7 +88,7 @@ class JsonEndpoint:
         latency_s = time.perf_counter() - began
         if 200 <= reply.status < 300:
             return self._parse(reply.body, reply.headers), latency_s
-        raise self._failure(reply.status, reply.headers, self._says(reply.body))
+        raise self._failure(reply.status, reply.headers, reply.body)
 
     def odd_answer(self, found: str) -> ServerError:
         """Return the error for an answer that holds ``found`` instead of what was asked for."""
@@ -137,33 +149,37 @@ class JsonEndpoint:
             raise self.odd_answer(f"{len(raw)} bytes of {kind}, which are no JSON object")
         error = answer.get("error")
         if error:  # some gateways answer 200 and put the real status inside
-            raise self._failure(_status_inside(error), headers, self._says(raw))
+            raise self._failure(_status_inside(error), headers, raw)
         return answer
-
-    def _says(self, raw: bytes) -> str:
-        return self._hide(_server_says(raw))
 
     def _hide(self, text: str) -> str:
         # post() has read them: without them nothing was sent.
         return self._credentials.hide(text) if self._credentials else ""
 
-    def _failure(self, status: int, headers: Mapping[str, str], says: str) -> ClientError:
+    def _failure(self, status: int, headers: Mapping[str, str], raw: bytes) -> ClientError:
+        says = self._hide(_server_says(raw))
         text = f"HTTP {status}: {shorten(says, 300)}" if says else f"HTTP {status}"
         said_lower = says.lower()
-        error = self._error_of_status(status, headers, text, said_lower)
+        has_no_credit = _has_no_credit(status, said_lower, _codes(raw))
+        error = self._error_of_status(status, headers, text, said_lower, has_no_credit)
         error.status, error.said = status, said_lower
         # A server that loads its model says 503, and so may one in front of it.
         error.may_be_starting = status == 503
         return error
 
     def _error_of_status(
-        self, status: int, headers: Mapping[str, str], text: str, said_lower: str
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        text: str,
+        said_lower: str,
+        has_no_credit: bool,
     ) -> ClientError:
+        is_refused = status == 401 or (status == 403 and not has_no_credit)
         # A gateway may say 500 where a key is missing or wrong.
-        if status in (401, 403) or (status == 500 and any(word in said_lower for word in _BAD_KEY)):
+        if is_refused or (status == 500 and any(word in said_lower for word in _BAD_KEY)):
             return AuthError(f"{self._where}: {self._about_key(text)}")
-        has_no_credit = any(word in said_lower for word in _NO_CREDIT)
-        if status == 402 or (status in (429, 500) and has_no_credit):
+        if has_no_credit:
             return QuotaError(f"{self._where}: the account has no credit left ({text})")
         if status == 429:
             role = self._settings.role
@@ -257,6 +273,26 @@ def stated_tokens(answer: Mapping[str, Any], *names: str) -> list[int | None]:
         count if type(count) is int and 0 <= count <= _MOST_TOKENS else None for count in counts
     ]
     return said if said[0] != 0 else [None] * len(said)  # a prompt has tokens
+
+
+def _has_no_credit(status: int, said_lower: str, codes: set[str]) -> bool:
+    """Return whether the account is empty: a code says so anywhere, words as a message begins."""
+    if status == 402 or (status in (429, 500) and any(word in said_lower for word in _NO_CREDIT)):
+        return True
+    if status not in (400, 403, 429, 500) or any(word in said_lower for word in _FILTERED):
+        return False
+    return bool(codes & _NO_CREDIT_CODES or _NO_CREDIT_FIRST.match(said_lower))
+
+
+def _codes(raw: bytes) -> set[str]:
+    """Return each code and type that an error answer names, in lower case."""
+    try:
+        answer = read_json(raw)
+    except ValueError:
+        return set()
+    parts = [answer, answer.get("error")] if isinstance(answer, dict) else []
+    named = [(part.get("code"), part.get("type")) for part in parts if isinstance(part, dict)]
+    return {str(code).lower() for pair in named for code in pair}
 
 
 def _status_inside(error: object) -> int:

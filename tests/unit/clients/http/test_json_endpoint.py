@@ -96,6 +96,26 @@ def test_an_error_in_a_reply_of_status_200_may_name_its_status(
     assert f"(HTTP {status}" in str(found)
 
 
+@pytest.mark.parametrize(("status", "body", "kind"), TABLES["no_credit_is_told_from_a_limit"])
+def test_no_credit_is_told_from_a_limit_and_from_the_error_of_a_row(
+    status: int,
+    body: object,
+    kind: str,
+    server: FakeOpenAI,
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A code says it anywhere, words only as the beginning of the message: a row may be quoted."""
+    import fake_openai
+
+    reply = (status, [], body)
+    monkeypatch.setitem(fake_openai._HTTP_FAULTS, "says", lambda seen: reply)  # type: ignore[arg-type]
+    server.then("says")
+    found = failure(ask, max_wait_s=0.0)
+    assert type(found).__name__ == kind
+    assert ("the account has no credit left" in str(found)) is (kind == "QuotaError")
+
+
 @pytest.mark.parametrize(
     "fault",
     "429 429:0.01 500 503:0.01 reset close cut html not_json empty_choices error_in_200".split(),
