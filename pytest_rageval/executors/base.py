@@ -107,7 +107,8 @@ class UserWorkers:
 
 _ANSWER_S: Final = 5.0
 _LOOK_S: Final = 2.0
-# A worker that died is replaced in some seconds where somebody replaces it.
+# A worker that died is replaced in some seconds where somebody replaces it; and a scheduler that is
+# busy, or whose connection broke, answers again.
 _PATIENCE_S: Final = 60.0
 
 
@@ -117,19 +118,28 @@ class SchedulerWatch:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._alone_since: float | None = None
+        self._silent_since: float | None = None
+        self._why = ""
         self._next_look = 0.0
 
     def trouble(self) -> str:
-        """Return whether the scheduler is gone, or has had no worker for a while; "" if not."""
+        """Return whether the scheduler is silent, or has no worker, for a while; "" if not."""
         now = time.monotonic()
         if now < self._next_look:
             return ""
+        if now - self._next_look > _PATIENCE_S / 2.0:
+            self._silent_since = None  # nobody had to look, for replies came
         self._next_look = now + _LOOK_S
         try:
             # As client.nthreads() does, which would wait for a scheduler that has stopped.
             found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S)
         except Exception as error:  # noqa: BLE001  (whatever Dask and its network raise)
-            return f"the scheduler does not answer: {error_line(error, 200)}"
+            if self._silent_since is None:  # a client that has given up later says nothing of it
+                self._silent_since, self._why = now, error_line(error, 200)
+            if now - self._silent_since <= _PATIENCE_S:
+                return ""
+            return f"the scheduler does not answer, for {_PATIENCE_S:.0f} s: {self._why}"
+        self._silent_since = None
         if found:
             self._alone_since = None
             return ""

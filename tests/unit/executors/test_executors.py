@@ -125,7 +125,7 @@ class _Client:
     def sync(self, _: object, callback_timeout: float) -> object:
         self.limits.append(callback_timeout)
         found = self._found.pop(0)
-        if isinstance(found, Exception):
+        if isinstance(found, BaseException):
             raise found
         return found
 
@@ -133,31 +133,77 @@ class _Client:
         raise RuntimeError(f"closed already, within {timeout}")
 
 
-@pytest.mark.parametrize(
-    ("last", "expected"),
-    [
-        ({}, "no worker is left, for 60 s"),
-        (TimeoutError("5 s"), "the scheduler does not answer: TimeoutError: 5 s"),
-    ],
-)
-def test_the_executor_of_a_cluster_that_is_gone_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, last: object, expected: str
-) -> None:
-    """Asked every two seconds, each time for five at most; after 60 without a worker."""
+_ONE = {"tcp://a": 1}
+_LATE = TimeoutError("5 s")
+_LOST = OSError("closed")
+
+
+def _looks(
+    monkeypatch: pytest.MonkeyPatch, found: list[object], every_s: float = 2.0
+) -> tuple[list[str], _Client]:
+    """Return what each look says, the first that is not "" last."""
     clock = [0.0]
     monkeypatch.setattr(base.time, "monotonic", lambda: clock[0])
     executor = Executor()
-    client = _Client({"tcp://a": 1}, *([{}] * 31), last)
+    client = _Client(*found)
     executor._client = client  # type: ignore[attr-defined]
     workers = UserWorkers(executor)
     seen: list[str] = []
-    for at in range(34):
-        clock[0] = 2.0 * at + 1.0
+    for at in range(len(found)):
+        clock[0] = every_s * at + 1.0
         seen.append(workers.trouble())
         if seen[-1]:
             break
-    assert seen == [""] * 32 + [expected]
+    return seen, client
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([{}] * 32, "no worker is left, for 60 s"),
+        ([_LATE] * 32, "the scheduler does not answer, for 60 s: TimeoutError: 5 s"),
+        ([_LOST] * 32, "the scheduler does not answer, for 60 s: OSError: closed"),
+        ([_LOST, *[_LATE] * 31], "the scheduler does not answer, for 60 s: OSError: closed"),
+        ([*[_LATE] * 31, {}, *[_LATE] * 32], "the scheduler does not answer, for 60 s: Timeout"),
+        ([*[{}] * 20, *[_LATE] * 5, *[{}] * 7], "no worker is left, for 60 s"),
+    ],
+)
+def test_the_executor_of_a_cluster_that_is_gone_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, found: list[object], expected: str
+) -> None:
+    """Asked every two seconds, each time for five at most; after 60 without a worker, or answer.
+
+    The first look is at second 1: the 32nd, at second 63, is the first after more than 60.
+    """
+    seen, client = _looks(monkeypatch, [_ONE, *found])
+    assert seen[:-1] == [""] * len(found)
+    assert seen[-1].startswith(expected)
     assert set(client.limits) == {5.0}
+
+
+@pytest.mark.parametrize(
+    ("found", "every_s"),
+    [
+        ([_ONE] * 60, 2.0),
+        ([*[{}] * 30, _ONE] * 3, 2.0),
+        ([_LATE], 2.0),
+        ([_ONE, _LATE] * 40, 2.0),
+        ([_LOST, *[_LATE] * 29, _ONE] * 3, 2.0),
+        ([_LATE] * 10, 100.0),  # nobody looked for long: replies came
+    ],
+)
+def test_a_scheduler_that_answers_now_and_then_lives(
+    monkeypatch: pytest.MonkeyPatch, found: list[object], every_s: float
+) -> None:
+    seen, _ = _looks(monkeypatch, found, every_s)
+    assert seen == [""] * len(found)
+
+
+def test_a_run_may_be_interrupted_while_the_scheduler_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        _looks(monkeypatch, [_LATE, KeyboardInterrupt()])
 
 
 def test_an_engine_whose_scheduler_is_gone_closes_quietly() -> None:
