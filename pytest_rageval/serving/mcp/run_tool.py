@@ -99,11 +99,13 @@ class ScenarioRuns:
             if request.limit is not None:
                 options = [*options, f"--rag-limit={request.limit}"]
             if request.weights is not None or request.max_cost_usd is not None:
-                figures = await self._figures(entry, variants, report, where)
-                options = [
-                    *options,
-                    *_weight_options(request.weights or Weights(), merged(figures)),
-                ]
+                looked = figures = await self._figures(entry, variants, report, where)
+                if request.limit is not None and request.max_cost_usd is not None:
+                    # It holds in place of the file's; a document with a weight may be beyond it.
+                    figures = await self._figures(entry, variants, report, options)
+                    looked = [*looked, *figures]
+                weighted = _weight_options(request.weights or Weights(), merged(looked))
+                options = [*options, *weighted]
                 options += await in_thread(partial(_budget, request, figures, base))
             command = self._project.command(*options, scenarios=[entry.path], variants=variants)
             ended = await run_child(self._project, command, report)
@@ -117,10 +119,13 @@ class ScenarioRuns:
         entry: ScenarioEntry,
         variants: Sequence[str],
         report: Report,
-        where: Sequence[str],
+        options: Sequence[str],
     ) -> Sequence[Mapping[str, Any]]:
-        """Return the outlines of the variants; raises UserError where there are none."""
-        outline = (await outlines(self._project, [entry], report, where))[entry.shown]
+        """Return the outlines of the variants; raises UserError where there are none.
+
+        ``options`` choose among the rows.
+        """
+        outline = (await outlines(self._project, [entry], report, options))[entry.shown]
         figures = [
             outline.figures[name] for name in outline.figures if not variants or name in variants
         ]

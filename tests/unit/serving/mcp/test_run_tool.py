@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,17 @@ import pytest
 
 from pytest_rageval.errors import UserError
 from pytest_rageval.evaluation import evaluate
-from pytest_rageval.serving.mcp.run_tool import RunArguments, Weights, _budget, _weight_options
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.serving.mcp import run_tool
+from pytest_rageval.serving.mcp.described_run import Ended
+from pytest_rageval.serving.mcp.run_tool import (
+    RunArguments,
+    ScenarioRuns,
+    Weights,
+    _budget,
+    _weight_options,
+)
+from pytest_rageval.serving.project import Project, ScenarioEntry
 
 ROWS = [{"id": f"r{at}", "answer": "x", "references": ["x"]} for at in range(4)]
 
@@ -20,7 +32,7 @@ def outline(usd: float = 0.0, *unpriced: str) -> dict[str, Any]:
         "name": "s",
         "variant": "",
         "samples": 4,
-        "metrics": [{"name": "f1"}],
+        "metrics": [{"name": "f1", "weight": 1.0}],
         "docs": {"a.md": 1},
         "doc_weights": {"b.md": 2.0},
         "cost": {"usd": usd, "unpriced": list(unpriced)},
@@ -107,3 +119,92 @@ def test_unknown_names_of_weights_list_the_known_ones(weights: Weights, message:
     with pytest.raises(UserError) as caught:
         _weight_options(weights, outline())
     assert str(caught.value).startswith(message)
+
+
+class _Started(Exception):  # noqa: N818  (no error: it ends what follows)
+    """The child that is started to run, with its options."""
+
+
+async def _no_report(done: float, total: float | None, message: str | None) -> None:
+    """Take what is reported."""
+
+
+def run_options(
+    monkeypatch: pytest.MonkeyPatch, base: Path, **arguments: Any
+) -> tuple[list[str], list[list[str]]]:
+    """Return the options of the child that runs, and those of the children that look before.
+
+    The data has 40 rows, of 0.1 USD each, and the file limits them to 4. Only the last 30 have the
+    document late.md, and what is shown of documents is that of rows within the limit.
+    """
+    looks: list[list[str]] = []
+
+    async def run_child(_: object, command: Sequence[str], _report: object) -> Ended:
+        options = [one for one in command if one.startswith("--rag-")]
+        options = [one for one in options if not one.startswith(("--rag-scenario", "--rag-only"))]
+        if "--collect-only" not in command:
+            raise _Started(options)
+        looks.append(options)
+        limits = [int(one.partition("=")[2]) for one in options if "--rag-limit" in one]
+        n = min(limits[0] if limits else 4, 40)
+        docs = {"a.md": 1} if n <= 10 else {"a.md": 10, "late.md": n - 10}
+        about = {"samples": n, "docs": docs, "invalid": 0, "compare": []}
+        none: dict[str, Any] = {"asks": [], "warnings": []}
+        event = {**outline(0.1 * n), **about, **none, "event": "scenario"}
+        return Ended(0, [event], "")
+
+    monkeypatch.setattr(run_tool, "run_child", run_child)
+    project = Project("python", base, (), RunPaths(base))
+    entry = ScenarioEntry(base / "s.yaml", "s.yaml", "s")
+    request = RunArguments(name="s", **arguments)
+    with pytest.raises(_Started) as caught:
+        asyncio.run(ScenarioRuns(project).run(entry, base, request, _no_report))
+    return caught.value.args[0], looks
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ({}, []),
+        ({"limit": 2}, ["--rag-limit=2"]),
+        ({"max_cost_usd": 0.5}, ["--rag-budget=0.5"]),
+        ({"max_cost_usd": 0.3, "limit": 2}, ["--rag-limit=2", "--rag-budget=0.3"]),
+        ({"max_cost_usd": 9.0, "limit": 20}, ["--rag-limit=20", "--rag-budget=9.0"]),
+        (
+            {"limit": 2, "weights": {"documents": {"b.md": 2}}},
+            ["--rag-limit=2", "--rag-doc-weight=b.md=2.0"],
+        ),
+        (
+            {"limit": 2, "weights": {"documents": {"a.md": 2}}, "where": ["id~r"]},
+            ["--rag-where=id~r", "--rag-limit=2", "--rag-doc-weight=a.md=2.0"],
+        ),
+        (
+            {"limit": 2, "weights": {"documents": {"a.md": 2}}, "max_cost_usd": 0.3},
+            ["--rag-limit=2", "--rag-doc-weight=a.md=2.0", "--rag-budget=0.3"],
+        ),
+    ],
+)
+def test_a_run_has_the_options_of_its_call(
+    arguments: dict[str, Any],
+    options: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    assert run_options(monkeypatch, tmp_path, **arguments)[0] == options
+
+
+def test_the_cost_is_that_of_the_rows_that_the_call_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """[E25] A limit of the call holds in place of the file's: 20 rows cost 2 USD, not 0.4."""
+    with pytest.raises(UserError, match="about 20 samples will cost about 2 USD, more than 1.5"):
+        run_options(monkeypatch, tmp_path, limit=20, max_cost_usd=1.5)
+    weights = {"documents": {"a.md": 2, "late.md": 3}}
+    found, looks = run_options(monkeypatch, tmp_path, limit=20, max_cost_usd=2.5, weights=weights)
+    assert found == [
+        "--rag-limit=20",
+        "--rag-doc-weight=a.md=2.0",
+        "--rag-doc-weight=late.md=3.0",
+        "--rag-budget=2.5",
+    ]
+    assert looks == [["--rag-child=aside"], ["--rag-child=aside", "--rag-limit=20"]]
