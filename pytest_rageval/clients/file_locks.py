@@ -7,6 +7,7 @@ locks on it: open each file once.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -44,7 +45,9 @@ class ByteLocks:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            self._try(fcntl.LOCK_SH, _PROBE)
+            # Nobody has this one for itself: where it is said to be taken, each one is, for ever.
+            if not self._try(fcntl.LOCK_SH, _PROBE):
+                raise OSError(errno.ENOLCK, "no lock can be taken", str(path))
             self.unlock(_PROBE)
         except OSError:
             self.close()

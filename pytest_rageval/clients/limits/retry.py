@@ -50,7 +50,7 @@ class Patience:
         return taken
 
 
-class _Outage:
+class Outage:
     """How long something has gone wrong without a success in between."""
 
     def __init__(self, longest_s: float) -> None:
@@ -96,7 +96,7 @@ class Retry:
         self._max_wait_s = max_wait_s
         self._sleep = sleep
         self._clock = clock
-        self._down, self._full = _Outage(max_wait_s), _Outage(max_wait_s)
+        self._down, self._full = Outage(max_wait_s), Outage(max_wait_s)
         self._has_worked = False
         self.waiting = ""
         """How long calls wait for what server that is starting, and why; "" if none does."""

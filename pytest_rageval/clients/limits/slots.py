@@ -11,10 +11,17 @@ from contextlib import suppress
 from heapq import heapify, heappop, heappush
 from itertools import count
 
+from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.file_locks import ByteLocks
+from pytest_rageval.clients.limits.retry import Outage
+from pytest_rageval.errors import error_line
 
 POLL_S = 0.005
 """How often, on average, a process with a queue looks for a slot that another one gave back."""
+
+_LONGEST_S = 120.0
+_NO_LOCKS = f"the locks that the processes of a run share could not be taken for {_LONGEST_S:.0f} s"
+_ADVICE = "set TMPDIR to a folder on a disk of this machine, or run in one process"
 
 
 class LocalPool:
@@ -94,6 +101,7 @@ class Slots:
         self._queue: list[tuple[int, int, asyncio.Future[int]]] = []
         self._arrivals = count()
         self._poll_timer: asyncio.TimerHandle | None = None
+        self._no_locks = Outage(_LONGEST_S)
 
     async def acquire(self, order: int = 0) -> int:
         """Return a slot as soon as one is free; a cancelled caller leaves the queue at once."""
@@ -140,7 +148,8 @@ class Slots:
 
     def _leave(self, place: asyncio.Future[int]) -> None:
         if not place.cancelled():  # a slot was handed over at the moment of the cancellation
-            self.release(place.result())
+            if place.exception() is None:
+                self.release(place.result())
             return
         self._queue = [waiting for waiting in self._queue if waiting[2] is not place]
         heapify(self._queue)
@@ -154,10 +163,23 @@ class Slots:
 
     def _poll(self) -> None:
         self._poll_timer = None
-        with suppress(OSError):  # a file system of a network may have no lock for a moment
+        try:
             self._serve()
+        except OSError as error:  # a file system of a network may have no lock for a moment
+            self._give_up_after(error)
+        else:
+            self._no_locks.end()
         if self._queue:
             self._poll_later()
+
+    def _give_up_after(self, error: OSError) -> None:
+        """Have those who wait fail after locks have failed for long; one that is held has not."""
+        if self._no_locks.lasts_s(time.monotonic()) <= _LONGEST_S:
+            return
+        for _, _, place in self._queue:
+            if not place.done():
+                place.set_exception(ClientError(f"{_NO_LOCKS} ({error_line(error)}); {_ADVICE}"))
+        self._queue.clear()
 
     def _serve(self) -> None:
         while self._queue and (slot := self._pool.take()) is not None:

@@ -7,11 +7,14 @@ import errno
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_rageval.clients import file_locks
+from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.file_locks import ByteLocks
+from pytest_rageval.clients.limits import slots as slots_module
 from pytest_rageval.clients.limits.slots import LocalPool, SharedPool, Slots
 
 
@@ -140,6 +143,122 @@ def test_those_who_wait_are_served_after_a_lock_has_failed(
 
     assert sorted(asyncio.run(main())) == [0, 1]
     assert not failures
+
+
+def wait_for_a_slot(
+    monkeypatch: pytest.MonkeyPatch, locks: ByteLocks, taken: list[bool | OSError]
+) -> int:
+    """Return the slot that is taken when a lock was tried so many times, 50 s apart.
+
+    ``taken`` is what each try finds.
+    """
+    clock, left = [0.0], [*taken]
+
+    def try_lock(_: int) -> bool:
+        clock[0] += 50.0
+        found = left.pop(0)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+    monkeypatch.setattr(locks, "try_lock", try_lock)
+    monkeypatch.setattr(slots_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    async def main() -> int:
+        slots = Slots(SharedPool(locks, 1))
+        try:
+            async with asyncio.timeout(60.0):
+                return await slots.acquire()
+        finally:
+            slots.close()
+
+    try:
+        return asyncio.run(main())
+    finally:
+        assert not left
+
+
+FAILED = OSError(errno.ENOLCK, "No locks available")
+
+
+@needs_locks
+@pytest.mark.parametrize(
+    "taken",
+    [
+        [True],
+        [*[False] * 60, True],  # for 50 minutes, another process has it
+        [FAILED, True],
+        [FAILED, FAILED, False, FAILED, FAILED, False, True],
+        [*[FAILED, False] * 30, True],
+        [FAILED, OSError(errno.EIO, "I/O error"), True],
+    ],
+)
+def test_who_waits_for_another_process_waits_on(
+    taken: list[bool | OSError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the file system has no lock now and then."""
+    assert wait_for_a_slot(monkeypatch, ByteLocks(tmp_path / "locks"), taken) == 0
+
+
+@needs_locks
+def test_locks_that_cannot_be_taken_for_long_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failures at 50, 100, 150 and 200 s: the last is the first after more than 120 s."""
+    locks = ByteLocks(tmp_path / "locks")
+    with pytest.raises(ClientError) as caught:
+        wait_for_a_slot(monkeypatch, locks, [False, *[FAILED] * 4])
+    assert not caught.value.is_transient
+    assert str(caught.value) == (
+        "the locks that the processes of a run share could not be taken for 120 s (OSError: "
+        f"[Errno {errno.ENOLCK}] No locks available); set TMPDIR to a folder on a disk of this "
+        "machine, or run in one process"
+    )
+
+
+@needs_locks
+def test_who_is_cancelled_when_locks_are_given_up_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slots_module, "_LONGEST_S", -1.0)
+    locks = ByteLocks(tmp_path / "locks")
+
+    def fail(_: int) -> bool:
+        asyncio.get_running_loop().call_soon(waiting.cancel)
+        raise FAILED
+
+    monkeypatch.setattr(locks, "try_lock", fail)
+    waiting: asyncio.Task[int]
+
+    async def main() -> None:
+        nonlocal waiting
+        slots = Slots(SharedPool(locks, 1))
+        waiting = asyncio.create_task(slots.acquire())
+        await asyncio.wait([waiting])
+        slots.close()
+
+    asyncio.run(main())
+    assert waiting.cancelled()
+
+
+@needs_locks
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOLCK, "no"), PermissionError(errno.EACCES, "no"), BlockingIOError()]
+)
+def test_a_file_system_where_no_lock_can_be_taken_has_none(
+    error: OSError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that says of each lock that it is taken: nobody takes that of the probe."""
+    fcntl = pytest.importorskip("fcntl")
+
+    def lockf(file: int, kind: int, *place: int) -> None:
+        if kind != fcntl.LOCK_UN:
+            raise error
+
+    assert file_locks.open_locks(tmp_path, "locks") is not None
+    assert file_locks.open_locks(tmp_path, "locks") is not None
+    monkeypatch.setattr("fcntl.lockf", lockf)
+    assert file_locks.open_locks(tmp_path, "locks") is None
 
 
 @needs_locks
