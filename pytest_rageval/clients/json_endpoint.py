@@ -43,11 +43,13 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance"
 _NO_CREDIT_CODES = {
     *("insufficient_quota", "insufficient_user_quota", "exceeded_current_quota_error"),
     *("billing_hard_limit_reached", "billing_not_active", "insufficient_balance"),
-    *("arrearage", "accountoverdueerror", "1113"),
+    *("arrearage", "accountoverdueerror"),
 }
 # How such a message begins: further on, it may quote a row. A limit for a time is none of these.
 _NO_CREDIT_FIRST = re.compile(
-    r"(?!.*(?:分钟|每秒|稍后|tpm|rpm|qps))(?:your credit balance is too low|insufficient balance"
+    r"(?!.*(?:每分|分钟|秒|小时|每[日天]|[今明][日天]|并发|频|稍[后候等]|过一会|繁忙|[rtq]p[sm](?![a-z])"
+    r"|per (?:second|minute)|retry (?:in|after)))"
+    r"(?:your credit balance is too low|insufficient balance"
     r"|(?:sorry, )?(?:your )?account balance is insufficient"
     r"|(?:(?:对不起|抱歉|您好)[,，]?)?(?:您的|该|当前)?(?:[账帐][户号]|用户|令牌)?(?:可用|免费)?"
     r"(?:余额不足|已?欠费|额度(?:不足|已用[完尽])))(?=\W|$|或|请)"

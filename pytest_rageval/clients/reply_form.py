@@ -98,7 +98,7 @@ _NAMES_OF_FORMS: Final = (
 # A refusal of one text has "restricted", "strictly", "strict policy", "unstructured", "misguided",
 # "schematic". A letter is one of a to z: Chinese is written next to a name, without a blank.
 _ABOUT_FORMS: Final = (
-    rf"{_NAMES_OF_FORMS}|schema(?!t)|structured.?output|(?<![a-z])(?:structured|guided|"
+    rf"{_NAMES_OF_FORMS}|schema(?!tic)|structured.?output|(?<![a-z])(?:structured|guided|"
     r"strict(?:mode|(?![a-z])(?! (?:\w+ )?polic)))"
 )
 

@@ -143,6 +143,7 @@ class Slots:
             _, _, place = heappop(self._queue)
             if not place.done():  # a task that is being cancelled has not left the queue yet
                 place.set_result(slot)
+                self._no_locks.end()
                 return True
         return False
 
