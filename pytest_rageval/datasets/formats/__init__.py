@@ -14,6 +14,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "headers": (),
     "json_file": ("json", "jsonl"),
     "json_shapes": (),
+    "pages": (),
     "parquet": ("parquet",),
     "promptfoo_tables": (),
     "rows_at": (),

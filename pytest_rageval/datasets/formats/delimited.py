@@ -140,6 +140,7 @@ class _Records:
         """How many cells the header has, once it is read."""
         self._alone = range(0)
         """The lines to read alone, as they were in a broken record that began just before them."""
+        self._is_told = False
         self._may_be_rows = False
         """Whether that record's first line is long enough for a row, so that a quote was extra."""
 
@@ -188,7 +189,20 @@ class _Records:
         if found is not None and (reason := self._swallowed_rows(found)):
             return self._break_first_line(reason, is_closed=True)
         self._next_line = self.line + len(self._of_record)
+        if self._of_record[1:] and self.width > 2 and self._delimiter != "," and not self._is_told:
+            self._note_rows_in_cell()
         return found
+
+    def _note_rows_in_cell(self) -> None:
+        """Note a record each of whose lines may be a row: a table in a cell looks the same."""
+        rows = (line.split(self._delimiter) for line in self._of_record)
+        if all(len(row) == self.width and all(map(str.strip, row)) for row in rows):
+            self._is_told = True
+            self._file.notes.append(
+                f"{self._file.shown}:{self.line}: a cell holds lines that look like rows, and ends "
+                f"on line {self._next_line - 1}; if they are rows, close the quote on line "
+                f"{self.line}, or write one that belongs to a text twice"
+            )
 
     def _swallowed_rows(self, cells: list[str]) -> str:
         """Return why rows may stand between two quotes that are of a text, "" if none do.

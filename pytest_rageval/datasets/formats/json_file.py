@@ -17,13 +17,15 @@ from pytest_rageval.datasets.base import (
     rows_of,
 )
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
-from pytest_rageval.datasets.formats.rows_at import JoinedRow, RowsPath, row_paths
+from pytest_rageval.datasets.formats.pages import part_of_export
+from pytest_rageval.datasets.formats.rows_at import JoinedRow, RowsPath, row_paths, step_of
 from pytest_rageval.datasets.formats.tool_results import (
     is_of_promptfoo,
     row_of_promptfoo,
     unfinished,
 )
 from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.scenario.yaml.tree import pair_text
 from pytest_rageval.text.codec import (
     MAX_FILE_BYTES,
     LimitError,
@@ -260,7 +262,24 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
         lost = next((twice for twice in doubled if id(twice) not in in_rows), None)
         if lost is not None:
             raise file.refuse(lost.reason)
+    if file.spec.rows_at is None and isinstance(document, dict) and file.section == "dataset":
+        _note_other_pages(document, rows, file)
     return rows
+
+
+def _note_other_pages(document: dict[str, Any], rows: list[Any], file: DataFile) -> None:
+    """Add a note to a file that may be one page of an export.
+
+    ``rows_at`` says that its rows are all: then nobody looks.
+    """
+    key = next((key for key, value in document.items() if value is rows), None)
+    said = part_of_export(document, len(rows))
+    if key is not None and said:
+        file.notes.append(
+            f"{file.shown}: it may be a page of an export, {said}: add the rows of the others to "
+            "the file; or, if these are all that you want, write "
+            f"{pair_text('rows_at', step_of(key))} (in 'dataset')"
+        )
 
 
 def _all_doubled(value: Any) -> Iterator[Doubled]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from pytest_rageval.datasets.cells import PASSAGE_KEYS
 from pytest_rageval.datasets.formats.rows_at import (
     RowsPath,
     has_objects,
@@ -28,6 +29,7 @@ _NAMES_SEEN: Final = 200
 _DEEPEST: Final = 3
 _HAVE_ROWS_AT: Final = frozenset({"dataset", "answers", "corpus"})
 _MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
+_TEXTS_OF_ROWS: Final = frozenset({"question", "answer", "references"})
 _OF_ROWS: Final = ("answer", "references", "reference_ids", "contexts", "retrieved_ids")
 
 
@@ -147,7 +149,7 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
     columns = list(document.values())
     if all(isinstance(column, list) for column in columns):
         lengths = {len(column) for column in columns}
-        has_rows = any(_is_objects(column) for column in columns)
+        has_rows = any(map(_is_objects, columns)) and not _is_table(document)
         if len(columns) < 2 or len(lengths) != 1 or lengths == {0} or has_rows:
             return None
         return [dict(zip(document, cells, strict=True)) for cells in zip(*columns, strict=True)]
@@ -161,6 +163,22 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
     if not is_numbered and (not _has_field(document) or _has_field(keys)):
         return None
     return [{name: column[key] for name, column in document.items()} for key in keys]
+
+
+def _is_table(document: Mapping[str, Any]) -> bool:
+    """Return whether columns of objects are surely no rows beside columns.
+
+    Others have questions and what is right or was answered, and the objects no text of a row.
+    """
+    plain = _fields(name for name, column in document.items() if not _is_objects(column))
+    parts = [column[:_NAMES_SEEN] for column in document.values() if _is_objects(column)]
+    inner = {name for column in parts for part in column for name in part}
+    is_free = inner.isdisjoint(PASSAGE_KEYS) and _fields(inner).isdisjoint(_TEXTS_OF_ROWS)
+    return is_free and "question" in plain and len(plain & _TEXTS_OF_ROWS) > 1
+
+
+def _fields(names: Iterable[str]) -> set[str]:
+    return {read[0] for name in names if (read := read_field(name))}
 
 
 def _named_by_id(document: Mapping[str, Any]) -> list[Any] | None:
@@ -198,8 +216,7 @@ def _one_row(document: Mapping[str, Any]) -> list[Any] | None:
     if not (isinstance(question, str) and question.strip() and has_other):
         return None
     columns = {name for found in row_paths(document) for name in found.columns}
-    fields = {read[0] for name in columns if (read := read_field(name))}
-    return [dict(document)] if "question" not in fields else None
+    return [dict(document)] if "question" not in _fields(columns) else None
 
 
 def _only_list(document: Mapping[str, Any]) -> list[Any] | None:

@@ -139,7 +139,7 @@ def _paths(values: Sequence[Any], above: str, depth: int) -> Iterator[str]:
     below = {key: [value[key] for value in objects if key in value] for key in keys}
     nested = {key: parts for key, parts in below.items() if not all(map(_is_plain, parts))}
     for key, parts in nested.items():
-        yield from _paths(parts, path_below(above, _step(key)), depth - 1)
+        yield from _paths(parts, path_below(above, step_of(key)), depth - 1)
 
 
 def _are_maps(objects: Sequence[Mapping[str, Any]]) -> bool:
@@ -170,7 +170,7 @@ def has_objects(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
-def _step(key: str) -> str:
+def step_of(key: str) -> str:
     """Return a key as a step of a path: ``rows``, or ``["my rows"]``."""
     text = str(key)
     quote = "'" if '"' in text else '"'

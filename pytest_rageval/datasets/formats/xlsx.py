@@ -7,7 +7,8 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +17,7 @@ from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.headers import Header, needs_second, read_header
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import duration_text
+from pytest_rageval.scenario.column_names import read_field
 
 
 def read_xlsx(file: DataFile) -> Iterator[Row | BrokenRow]:
@@ -113,24 +115,30 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
     width = sheet.max_column or 0
     # Some programs write too small a size: rows beyond it would be lost.
     sheet.reset_dimensions()
-    head, records = _header(file, sheet.iter_rows(values_only=True), width, gaps)
+    head, records = _header(file, sheet.iter_rows(), width, gaps)
     header = head.names
     gaps = _in_table(file, head, gaps)
+    notes, nameless = _CellNotes(file, header), _nameless(head)
     number, at, open_gaps = 0, 0, list[_Gap]()
     for line, record in enumerate(records, start=head.lines + 1):
         open_gaps = [open_gap for open_gap in open_gaps if open_gap.bottom >= line]
         while at < len(gaps) and gaps[at].top <= line:
             open_gaps.append(gaps[at])
             at += 1
-        cells = [_cell(cell) for cell in record]
+        cells = [None if cell.data_type == "e" else _cell(cell.value) for cell in record]
         lost = [open_gap for open_gap in open_gaps if open_gap.covers(line)]
         is_formula = any(gap.repair == _SAVE for gap in lost)
         if is_formula or any(cell is not None for cell in cells):
             number += 1
             if lost:
                 yield BrokenRow(number, line, f"the {lost[0].what}; {lost[0].repair}")
+            elif _is_again(head, record):
+                reason = "repeats the header, as tables do that were joined; delete this line"
+                yield BrokenRow(number, line, reason)
             else:
                 head.refuse_differing_twins(file, cells + [None] * (len(header) - len(cells)), line)
+                _note_nameless(file, nameless, cells, line)
+                notes.look_at(record, line)
                 yield _row(file, header, cells, number, line)
 
 
@@ -138,12 +146,19 @@ def _header(
     file: DataFile, records: Iterator[Any], width: int, gaps: list[_Gap]
 ) -> tuple[Header, Iterator[Any]]:
     """Return the header, of ``width`` columns at least, and the records after it."""
-    names = _texts(next(records, ()), width)
+    first = next(records, ())
+    names = _texts(first, width)
     if gaps and gaps[0].top == 1 and gaps[0].repair == _SAVE:
         # Its column would have no name, and be no part of the table.
         raise file.refuse(f"the header's {gaps[0].what}; {_SAVE}")
     second = next(records, None) if needs_second(names) else None
     head = read_header(file, names, _texts(second or (), len(names)))
+    if head.lines == 1 and "0" not in head.names:  # of a data frame that has no names
+        numbered = {at for at, cell in enumerate(first) if type(cell.value) is int}
+        head = replace(
+            head,
+            names=[name or "0" * (at in numbered) for at, name in enumerate(head.names)],
+        )
     return head, records if second is None or head.lines > 1 else chain([second], records)
 
 
@@ -159,9 +174,33 @@ def _in_table(file: DataFile, head: Header, gaps: list[_Gap]) -> list[_Gap]:
     return gaps
 
 
+def _is_again(head: Header, record: Sequence[Any]) -> bool:
+    """Return whether a row has the names of the header; one name alone may be a value."""
+    named = [at for at, name in enumerate(head.names) if name]
+    if len(named) < 2 or len(record) <= named[1]:
+        return False
+    if str(record[named[0]].value).strip() != head.names[named[0]]:
+        return False  # nearly every row
+    return head.is_again(_texts(record[: len(head.names)], len(head.names)))
+
+
+def _nameless(head: Header) -> list[int]:
+    """Return the places of columns without a name between others; notes stand at the sides."""
+    named = [at for at, name in enumerate(head.names) if name]
+    twins = {at for at, _ in head.twins}
+    return [at for at in range(named[0], named[-1]) if not head.names[at] and at not in twins]
+
+
+def _note_nameless(file: DataFile, nameless: list[int], cells: list[Any], line: int) -> None:
+    """Add a note for each of these columns that has a value; it is not looked at again."""
+    for at in [at for at in nameless if at < len(cells) and cells[at] is not None]:
+        nameless.remove(at)
+        file.notes.append(f"{file.shown}:{line}: column {at + 1} has no name, and is not read")
+
+
 def _texts(cells: Iterable[Any], width: int = 0) -> list[str]:
     """Return cells of a header as text; at least ``width`` of them."""
-    texts = [str(_cell(cell) or "") for cell in cells]
+    texts = [str(_cell(cell.value) or "") for cell in cells]
     return texts + [""] * (width - len(texts))
 
 
@@ -183,6 +222,68 @@ def _row(
     padded = cells + [None] * (len(header) - len(cells))
     named = {name: cell for name, cell in zip(header, padded, strict=False) if name}
     return Row(number, line, named, tabular=True)
+
+
+_PERCENT: Final = re.compile(r"[#,0]*0(?:\.[0#]+)? ?%")
+_CLOCK: Final = re.compile(r"(?:\[\$[^\]]*\])?hh?:mm(?:;@)?", re.IGNORECASE)
+_SAID: Final = re.compile(r"\d\s?%|(?<![\d:])\d\d?:\d\d(?![\d:])")
+
+
+class _CellNotes:
+    """Tells once a file of a cell with an error, and once of one that shows what is not read."""
+
+    def __init__(self, file: DataFile, names: Sequence[str]) -> None:
+        self._file = file
+        mapped = {column: name for name, column in file.spec.key_map.items()}
+        fields = [mapped.get(name) or (read_field(name) or ("",))[0] for name in names]
+        self._named = {at for at, name in enumerate(names) if name}
+        self._compared = [at for at, name in enumerate(fields) if name in ("answer", "references")]
+        self._untold = {self._of_error, self._of_shown}
+
+    def look_at(self, record: Sequence[Any], line: int) -> None:
+        """Add what is to be told of a row to the notes of the file."""
+        for tell in [*self._untold]:
+            if text := tell(record):
+                self._untold.remove(tell)
+                self._file.notes.append(f"{self._file.shown}:{line}: {text}")
+
+    def _of_error(self, record: Sequence[Any]) -> str:
+        errors = [at for at, cell in enumerate(record) if cell.data_type == "e"]
+        cell = next((record[at] for at in errors if at in self._named), None)
+        if cell is None:
+            return ""
+        return (
+            f"the cell {cell.coordinate} has the error {cell.value}: such a cell is read as blank; "
+            "mend its formula, or format it as text if it is one"
+        )
+
+    def _of_shown(self, record: Sequence[Any]) -> str:
+        cells = [record[at] for at in self._compared if at < len(record)]
+        shown = [cell for cell in cells if _shows_another(cell)]
+        others = [str(cell.value) for cell in cells if cell not in shown and cell.value is not None]
+        if not shown or not (any(map(_SAID.search, others)) or len(cells) < 2):
+            return ""
+        kind = "time" if isinstance(shown[0].value, datetime.time) else "percent"
+        return (
+            f"the cell {shown[0].coordinate} shows a {kind} and is read as "
+            f"{_cell(shown[0].value)}; if answers say it as it is shown, format the column as text "
+            "and type it anew"
+        )
+
+
+def _shows_another(cell: Any) -> bool:
+    """Return whether a cell shows a percent, or a time without seconds."""
+    if type(cell.value) in {int, float}:
+        return _PERCENT.search(_number_format(cell)) is not None
+    is_time = isinstance(cell.value, datetime.time) and not cell.value.second
+    return is_time and _CLOCK.fullmatch(_number_format(cell)) is not None
+
+
+def _number_format(cell: Any) -> str:
+    try:
+        return str(cell.number_format)
+    except LookupError:  # of a style that the file does not define
+        return ""
 
 
 _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row
 from pytest_rageval.datasets.formats.delimited import read_delimited
+from pytest_rageval.datasets.formats.pages import (
+    AROUND_PAGES,
+    HAS_MORE,
+    NEXT,
+    PAGES,
+    next_page,
+    said_of_pages,
+)
 from pytest_rageval.datasets.formats.parquet import read_parquet
 from pytest_rageval.datasets.formats.traces import otel, tools
 from pytest_rageval.datasets.formats.traces.conventions import conventions_of
@@ -40,16 +47,6 @@ FORMS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, Collecte
 """How a record is recognized, and what reads it; the first that fits counts."""
 
 _WRAPPERS: Final = ("data", "spans", "traces", "runs", "observations", "items", "results", "batch")
-_AROUND_PAGES: Final = frozenset(
-    {"meta", "metadata", "cursors", "links", "_links", "paging", "pagination", "page_info"}
-    | {"pageInfo", "page"}
-)
-_PAGES: Final = re.compile(r"(?:^|\.)total_?pages$", re.IGNORECASE)
-_HAS_MORE: Final = re.compile(r"(?:^|\.)has_?(?:more|next(?:_?page)?)$", re.IGNORECASE)
-_NEXT: Final = re.compile(
-    r"(?:^|\.)(?:next(?:_?page)?(?:_?(?:cursor|token|link|url|uri))?|cursor|@odata\.nextLink)$",
-    re.IGNORECASE,
-)
 _NO_SPANS: Final = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
 _LISTED: Final = 3
 _HEAD_BYTES: Final = 2**22
@@ -84,9 +81,9 @@ def _is_records(value: Any) -> bool:
 def _is_empty_page(value: Record) -> bool:
     """Return whether a document is a page without records, as the last one of an export may be."""
     rest = [name for name in value if not (name in _WRAPPERS and value[name] == [])]
-    about = (*_AROUND_PAGES, "object", "total", "limit", "count")
+    about = (*AROUND_PAGES, "object", "total", "limit", "count")
     return len(rest) < len(value) and all(
-        name in about or _NEXT.search(name) or _HAS_MORE.search(name) for name in rest
+        name in about or NEXT.search(name) or HAS_MORE.search(name) for name in rest
     )
 
 
@@ -220,13 +217,13 @@ class _Pages:
             self.note(part)
         if not isinstance(document, Mapping):
             return
-        said = _said_of_pages(document) if _is_page(document) else {}
-        counted = next((said[name] for name in said if _PAGES.search(name)), None)
+        said = said_of_pages(document) if _is_page(document) else {}
+        counted = next((said[name] for name in said if PAGES.search(name)), None)
         if isinstance(counted, int):
             self._pages = max(self._pages, counted)
             page = next((said[name] for name in said if name.rpartition(".")[2] == "page"), None)
             self._seen.add(str(page))
-        self._next = _next_page(said)
+        self._next = next_page(said)
         errors = None if _fits(document) else document.get("errors")
         self._errors += map(str, errors) if isinstance(errors, list) else []
 
@@ -244,27 +241,6 @@ def _is_page(document: Record) -> bool:
     """Return whether a document is no record itself, but has a list of them."""
     has_list = any(isinstance(document.get(name), list) for name in _WRAPPERS)
     return has_list and not _fits(document)
-
-
-def _said_of_pages(document: Record) -> dict[str, Any]:
-    """Return what a document has beside its records, by dotted names: where its export goes on."""
-    said = dict(document)
-    for around in _AROUND_PAGES & document.keys():
-        if isinstance(document[around], Mapping):
-            said |= {f"{around}.{name}": value for name, value in document[around].items()}
-    return {
-        name: value.get("href") if isinstance(value, Mapping) else value
-        for name, value in said.items()
-    }
-
-
-def _next_page(said: Record) -> str:
-    """Return the name of what says that pages follow; "" where none does, or one says none."""
-    more = [name for name in said if _HAS_MORE.search(name) and isinstance(said[name], bool)]
-    if more:
-        return next((name for name in more if said[name]), "")
-    named = (name for name in said if _NEXT.search(name) and isinstance(said[name], str | int))
-    return next((name for name in named if said[name]), "")
 
 
 def _read(record: Any, into: Collected) -> str:

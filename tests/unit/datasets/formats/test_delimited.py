@@ -330,3 +330,36 @@ def test_a_metric_that_lacks_its_columns_gets_the_line_to_write(
     plan(scenario % f"{name}, {line}", {name: table})
     again, *_ = problems(scenario % f"{name}, {line}", {name: '"answer;references"\nx\n'})
     assert f"dataset.{line}" not in again
+
+
+CODE = {
+    "prose over lines": 'q;a;"one\ntwo\nthree"\n',
+    "indented code": 'q;a;"f:\n;;x\n;;y"\n',
+    "code with marks": 'q;a;"int x; int y;\nx = 1; y = 2;\nreturn;"\n',
+    "a table of two columns": 'q;a;"x;y\n1;2"\n',
+    "a table with a blank cell": 'q;a;"see\nx;;z"\n',
+    "a quote within a text": 'q;a "b;c\nr;d;e" f\n',
+    "quotes in one line": 'q;"a";"b ""c"" d"\n',
+}
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize("rows", CODE.values(), ids=CODE)
+def test_texts_over_lines_in_a_csv_are_no_rows(load: Load, rows: str, mark: str) -> None:
+    found = load("r.csv", f"question;answer;references\n{rows}s;a;b\n".replace(";", mark))
+    assert found.warnings == ()
+    assert [case.question for case in found.cases if isinstance(case, Sample)][-1] == "s"
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_rows_between_two_quotes_of_texts_in_a_csv_are_a_warning(load: Load, mark: str) -> None:
+    """They may be a table in a cell, so that the row counts; the first one is told."""
+    rows = 'q1;a;"r1\nq2;b;r2\nq3;c;r3"\nq4;d;r4\nq5;e;"r5\nq6;f;r6"\n'
+    found = load("r.csv", f"question;answer;references\n{rows}".replace(";", mark))
+    assert [case.question for case in found.cases] == ["q1", "q4", "q5"]
+    assert found.warnings == (
+        "r.csv:2: a cell holds lines that look like rows, and ends on line 4; if they are rows, "
+        "close the quote on line 2, or write one that belongs to a text twice",
+    )
+    comma = f"question;answer;references\n{rows}".replace(";", ",")
+    assert load("r.csv", comma).warnings == ()

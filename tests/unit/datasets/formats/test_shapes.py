@@ -50,6 +50,67 @@ def test_shapes_that_are_read_by_themselves(samples: Samples, document: Any) -> 
     assert texts(samples("r.json", json.dumps(document))) == READ
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"labels": ["x", "y"]},
+        {"contexts": ["c1", "c2"]},
+        {"question": ["x", "y"]},
+        {"question": ["x", "y"], "references": ["x", "y"]},
+        {"question": ["x", "y"], "contexts": [["c1"], ["c2"]]},
+        {"errors": []},
+        {"errors": ["timeout"], "ids": ["a", "b", "c"]},
+        {"answer": ["x", "y"], "references": ["x", "y"]},
+    ],
+    ids=str,
+)
+def test_a_list_of_rows_is_no_column(samples: Samples, beside: dict[str, Any]) -> None:
+    """W5: whatever lists of the same length stand beside it."""
+    assert texts(samples("r.json", json.dumps({"data": ROWS, **beside}))) == READ
+
+
+@pytest.mark.parametrize(
+    ("document", "columns"),
+    [
+        ({"messages": [{"role": "user", "content": "q"}] * 2, "references": ["x", "y"]}, "role"),
+        ({"documents": [{"text": "t"}] * 2, "questions": ["x", "y"]}, "text"),
+        ({"corpus": [{"id": "a", "text": "t"}], "query": ["x"], "references": ["y"]}, "text"),
+        ({"items": [{"frage": "q", "antwort": "a"}] * 2, "contexts": ["x", "y"]}, "frage"),
+    ],
+)
+def test_a_list_of_other_objects_beside_a_column_is_the_rows(
+    load: Load, document: dict[str, Any], columns: str
+) -> None:
+    assert columns in load("r.json", json.dumps(document)).columns
+
+
+def test_two_lists_of_objects_are_no_columns(refused: Refused) -> None:
+    document = {"questions": ROWS, "documents": [{"text": "a"}, {"text": "b"}]}
+    (problem,) = refused("r.json", json.dumps(document))
+    assert "write rows_at: questions or rows_at: documents" in problem
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"metadata": [{"source": "x"}, {"source": "y"}]},
+        {"metadata": [{"id": 7, "topic": "x"}, {}], "scores": [{"f1": 1.0}, {"f1": 0.5}]},
+        {"grades": [{"a": 1}, {"b": 2}]},
+    ],
+    ids=str,
+)
+def test_a_column_of_objects_is_one_beside_those_of_questions_and_answers(
+    samples: Samples, more: dict[str, Any]
+) -> None:
+    """W5: ``orient="list"`` of a data frame with metadata; the other columns were lost."""
+    columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    found = samples("r.json", json.dumps({**columns, **more}))
+    assert texts(found) == READ
+    assert [dict(one.metadata) for one in found] == [
+        {name: column[at] for name, column in more.items()} for at in (0, 1)
+    ]
+
+
 def test_rows_by_id_have_their_key_as_id(samples: Samples) -> None:
     """W5: a row's own id is kept."""
     found = samples("r.json", json.dumps({"a-1": ROWS[0], "a-2": {**ROWS[1], "id": "own"}}))
