@@ -177,6 +177,7 @@ def inspect_tree(
     tree.data.pop(VARIANTS, None)
     rest = [*laid, *(override for override in overrides if override not in first)]
     ours = [override for override in rest if override.path[0] in Scenario.model_fields]
+    ours.sort(key=lambda override: override.path[0] != "models")  # before they are named
     # Keys of other systems first: translated later, they would win over ours.
     theirs = [override for override in rest if override not in ours]
     applied += [override.apply(tree) for override in theirs]

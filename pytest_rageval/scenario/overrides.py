@@ -12,9 +12,12 @@ from unicodedata import normalize
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.model import Value
 from pytest_rageval.scenario.short_forms import (
+    ROLES,
     expand_short_forms,
     is_metric_gate,
     metric_step,
+    names_profile,
+    type_of_target,
 )
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_yaml
 
@@ -64,6 +67,8 @@ class Override(Value, frozen=True):
             tree.put(("compare",), compared_with(compare, names), origin=self.flag)
             return key_name(self.path)
         _make_room(tree, self.path, self.value)
+        if self.path[0] in ROLES and self.path[1:] in (("model",), ("profile",)):
+            self._change_model(tree)
         steps = _list_index(tree, as_named(tree.data, self.path, name_of))
         if self.value is None and _take_away(tree, steps):
             return key_name(steps)
@@ -78,6 +83,19 @@ class Override(Value, frozen=True):
         if self.written_at:
             tree.copy_lines(self.written_at, steps)
         return key_name(steps)
+
+    def _change_model(self, tree: YamlTree) -> None:
+        """Make room in a role for the profile that the value names, if it names one."""
+        role, step = self.path
+        section = tree.data.get(role)
+        present = section if isinstance(section, dict) else {}
+        is_told_already = step == "profile" and present.get(step) == self.value
+        # A profile and a model beside it: the variant says both.
+        is_beside = step == "model" and self.written_at and tree.is_overridden((role, "profile"))
+        kind = present.get("type") or type_of_target(present) or "chat"
+        is_chat = role != "target" or kind == "chat"
+        if is_chat and names_profile(tree.data, self.value) and not (is_told_already or is_beside):
+            _take_profile(tree, role, present, self.value)
 
     def _check_variant(self, tree: YamlTree) -> None:
         """Refuse a key of a variant that is not among the others: the name may be misspelt."""
@@ -216,23 +234,14 @@ def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
     compare = tree.data.get("compare")
     if path == ("compare", "baseline") and value is not None and isinstance(compare, dict):
         compare.pop("run_old_path", None)
-    if path == ("judge", "model") and _is_profile(tree, value):
-        _take_profile(tree, value)
 
 
-def _is_profile(tree: YamlTree, name: Any) -> bool:
-    models = tree.data.get("models")
-    return isinstance(models, dict) and isinstance(name, str) and name in models
-
-
-def _take_profile(tree: YamlTree, name: str) -> None:
+def _take_profile(tree: YamlTree, role: str, present: dict[str, Any], name: str) -> None:
     """Let the profile say which model is asked, where and with which key; the rest stays."""
-    judge = tree.data.get("judge")
-    present = judge if isinstance(judge, dict) else {}
     identity = ("profile", "model", "provider", "base_url", "api_key_env", "headers", "price")
     of_profile = tree.data["models"][name]
     taken = {*identity, *(of_profile if isinstance(of_profile, dict) else ())}
-    tree.data["judge"] = {key: value for key, value in present.items() if key not in taken}
+    tree.data[role] = {key: value for key, value in present.items() if key not in taken}
 
 
 def _expand_mean(tree: YamlTree, path: YamlPath) -> None:

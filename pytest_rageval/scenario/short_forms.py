@@ -26,6 +26,9 @@ _SHORT_FORMS: Final = {
 _INNER: Final = {"price": "input", "controls": "mode"}
 """Those of values inside of a section."""
 
+ROLES: Final = ("judge", "embedding", "target")
+"""The sections that may name a profile of ``models``."""
+
 TYPE_BY_KEY: Final = {
     "dbgpt": "dbgpt",  # before the model of its app
     "use": "python",
@@ -108,6 +111,12 @@ def type_of_target(keys: Iterable[str]) -> str | None:
     """Return the type of a target by a key that only this type has, None without such a key."""
     given = set(keys)
     return next((name for key, name in TYPE_BY_KEY.items() if key in given), None)
+
+
+def names_profile(data: Any, name: Any) -> bool:
+    """Return whether the scenario has a profile of this name."""
+    models = data.get("models")
+    return isinstance(models, dict) and isinstance(name, str) and name in models
 
 
 def is_metric_gate(path: YamlPath) -> bool:

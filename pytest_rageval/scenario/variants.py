@@ -11,7 +11,12 @@ from unicodedata import category, normalize
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.model import BEST, SEPARATOR
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.short_forms import ABSENT, expanded_short_form, type_of_target
+from pytest_rageval.scenario.short_forms import (
+    ABSENT,
+    ROLES,
+    expanded_short_form,
+    type_of_target,
+)
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 VARIANTS: Final = "variants"
@@ -41,6 +46,9 @@ Steps = tuple[str, ...]
 
 _FILLED_LATER: Final[tuple[Steps, ...]] = (("dataset",), ("judge",))
 """What keys of other systems, such as ``runtime``, are moved into when a variant is laid."""
+
+_FIRST: Final = {"profile": 0, "model": 1}
+"""The keys of a role that are laid before its others."""
 
 
 def variant_names(data: Any) -> tuple[str, ...]:
@@ -167,9 +175,12 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value
     if isinstance(given, dict) and given and known is not None:
-        for key, part in given.items():
+        keys = list(given)
+        if path[0] in ROLES:  # a profile makes room first: what is said beside it stays
+            keys.sort(key=lambda key: _FIRST.get(key, len(_FIRST)))
+        for key in keys:
             below = (*at, key) if given is value else at
-            yield from _laid((*path, key), part, known.get(key, ABSENT), tree, below)
+            yield from _laid((*path, key), given[key], known.get(key, ABSENT), tree, below)
     else:
         yield Override(path, value, tree.where(at), written_at=at)
 

@@ -1,0 +1,211 @@
+"""[A16, E20] Profiles that a variant, an option or a patch names beside what the file says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval import patch_scenario
+from pytest_rageval.scenario.loader import inspect_tree
+from pytest_rageval.scenario.model_specs import filled_roles
+from pytest_rageval.scenario.overrides import set_override
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+LOCAL = {"model": "qwen3", "base_url": "http://local/v1"}
+HOST = "model: gpt, base_url: 'https://host/v1', api_key_env: KEY_A"
+BASE = """\
+name: s
+dataset: rows.jsonl
+metrics: [em]
+models:
+  local: {model: qwen3, base_url: 'http://local/v1'}
+  strong: {model: big, temperature: 0, repeats: 2, api_key_env: KEY_B}
+  gpt-4.1: {concurrency: 2}
+"""
+
+
+def filled(role: str, text: str, variant: str = "", *options: str) -> Any:
+    """Return what is read of a role with a variant and options laid over, its profile filled in."""
+    whole = f"{BASE}{text}\n" + (f"variants: {{v: {variant}}}\n" if variant else "")
+    given = [set_override("--rag-set", option) for option in options]
+    tree = parse_yaml(whole, "s.yaml")
+    loaded, problems = inspect_tree(tree, Path("s.yaml"), given, variant="v" if variant else "")
+    assert problems == []
+    return filled_roles(loaded.tree.data)[role]
+
+
+@pytest.mark.parametrize(
+    ("text", "variant", "options", "expected"),
+    [
+        # What stands beside a profile in the file itself wins over it.
+        ("judge: {profile: local, model: x}", "", [], {**LOCAL, "model": "x"}),
+        (
+            "judge: {profile: local, base_url: 'http://b'}",
+            "",
+            [],
+            {**LOCAL, "base_url": "http://b"},
+        ),
+        # A profile of a variant with keys of its own beside it.
+        ("judge: gpt", "{judge: {profile: local, model: x}}", [], {**LOCAL, "model": "x"}),
+        (
+            "judge: {profile: strong}",
+            "{judge: {profile: strong, temperature: 1}}",
+            [],
+            {"model": "big", "temperature": 1, "repeats": 2, "api_key_env": "KEY_B"},
+        ),
+        # The same profile again takes nothing away.
+        (
+            "judge: {profile: local, model: x, seed: 3}",
+            "{judge: {profile: local, seed: 4}}",
+            [],
+            {**LOCAL, "model": "x", "seed": 4},
+        ),
+        # Names that are no profile are models at the judge's server.
+        (f"judge: {{{HOST}}}", "{judge: other}", [], "other"),
+        (f"judge: {{{HOST}}}", "", ["judge.model=other"], "other"),
+        # One for another: nothing of the old one stays.
+        ("judge: strong", "{judge: local}", [], LOCAL),
+        ("judge: strong", "", ["judge.model=local"], LOCAL),
+        (f"judge: {{{HOST}, seed: 3}}", "{judge: local}", [], {**LOCAL, "seed": 3}),
+        # A variant that replaces a bare name has a model of its own server.
+        ("judge: local", "{judge: gpt}", [], {"model": "gpt"}),
+    ],
+)
+def test_what_a_judge_is_asked_with(
+    text: str, variant: str, options: list[str], expected: Any
+) -> None:
+    """What is beside a profile wins over it; a name that is none changes the model alone."""
+    if isinstance(expected, str):
+        expected = {"model": expected, "base_url": "https://host/v1", "api_key_env": "KEY_A"}
+    assert filled("judge", text, variant, *options) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "variant", "options", "expected"),
+    [
+        # Types whose model is none of ours: DB-GPT's app has one that may be called as a profile.
+        (
+            "target: {type: dbgpt, dbgpt: 'http://d', app: a, model: gpt, api_key_env: KEY_A}",
+            "",
+            ["target.model=local"],
+            {
+                "type": "dbgpt",
+                "dbgpt": "http://d",
+                "app": "a",
+                "model": "local",
+                "api_key_env": "KEY_A",
+            },
+        ),
+        (
+            "target: {dbgpt: 'http://d', app: a, model: local}",
+            "",
+            ["target.model=other"],
+            {"dbgpt": "http://d", "app": "a", "model": "other"},
+        ),
+        # Words and paths that are no profile.
+        ("target: fixture", "", ["target.concurrency=2"], {"type": "fixture", "concurrency": 2}),
+        ("target: hook", "{target: {concurrency: 2}}", [], {"type": "hook", "concurrency": 2}),
+        (
+            "target: 'm.n:f'",
+            "{target: {options: {k: 1}}}",
+            [],
+            {"type": "python", "use": "m.n:f", "options": {"k": 1}},
+        ),
+        (
+            "target: 'http://t/ask'",
+            "",
+            ["target.body={q: 1}"],
+            {"type": "http", "url": "http://t/ask", "body": {"q": 1}},
+        ),
+        # Another type replaces the whole.
+        (
+            "target: {url: 'http://t', headers: {X: y}}",
+            "{target: local}",
+            [],
+            {"type": "chat", **LOCAL},
+        ),
+        (
+            f"target: {{{HOST}, prompt: P}}",
+            "{target: 'm:f'}",
+            [],
+            "m:f",
+        ),
+        (
+            f"target: {{{HOST}, prompt: P}}",
+            "{target: {temperature: 1}}",
+            [],
+            {
+                "model": "gpt",
+                "base_url": "https://host/v1",
+                "api_key_env": "KEY_A",
+                "prompt": "P",
+                "temperature": 1,
+            },
+        ),
+        ("target: local", "{target: null}", [], None),
+        ("target: local", "{target: strong}", [], "strong"),
+    ],
+)
+def test_what_a_target_is_asked_with(
+    text: str, variant: str, options: list[str], expected: Any
+) -> None:
+    """Only a chat model has a profile; another type of target replaces the whole target."""
+    if expected is None:
+        with pytest.raises(KeyError):
+            filled("target", text, variant, *options)
+        return
+    if expected == "strong":
+        expected = {"type": "chat", "model": "big", "temperature": 0, "api_key_env": "KEY_B"}
+    assert filled("target", text, variant, *options) == expected
+
+
+STRONG = {"model": "big", "temperature": 0, "api_key_env": "KEY_B"}
+
+
+@pytest.mark.parametrize("step", ["profile", "model"])
+@pytest.mark.parametrize(
+    ("role", "rest"),
+    [("judge", {"seed": 3}), ("embedding", {"retries": 1}), ("target", {"prompt": "P"})],
+)
+def test_a_profile_brings_its_server_and_key_to_each_role(
+    role: str, step: str, rest: dict[str, Any]
+) -> None:
+    """The key of the old model went to the server of the new one; its URL kept the old model."""
+    ((key, value),) = rest.items()
+    text = f"{role}: {{{HOST}, headers: {{X: y}}, price: 1, {key}: {value}}}"
+    of_target = {"type": "chat"} if role == "target" else {}
+    expected = {**of_target, **LOCAL, **rest}
+    assert filled(role, text, f"{{{role}: {{{step}: local}}}}") == expected
+    assert filled(role, text, "", f"{role}.{step}=local") == expected
+    other = f"{role}: {{profile: strong, {key}: {value}}}"
+    assert filled(role, other, f"{{{role}: {{{step}: local}}}}") == expected
+
+
+def test_a_bare_profile_of_a_variant_brings_its_server_to_embeddings() -> None:
+    assert filled("embedding", f"embedding: {{{HOST}}}", "{embedding: local}") == LOCAL
+
+
+@pytest.mark.parametrize("order", ["{model: x, profile: local}", "{profile: local, model: x}"])
+def test_a_model_beside_a_profile_of_a_variant_is_asked_at_its_server(order: str) -> None:
+    """In any order, as in the file itself; also one that is called as another profile."""
+    for name in ("x", "strong"):
+        variant = f"{{judge: {order.replace('x', name)}}}"
+        assert filled("judge", f"judge: {{{HOST}}}", variant) == {**LOCAL, "model": name}
+
+
+def test_a_profile_that_only_the_variant_has_is_found() -> None:
+    """Whichever of its keys comes first."""
+    new = "models: {new: {model: n, base_url: 'http://n'}}"
+    for variant in (f"{{target: {{profile: new}}, {new}}}", f"{{{new}, target: {{model: new}}}}"):
+        found = filled("target", f"target: {{{HOST}, prompt: P}}", variant)
+        assert found == {"type": "chat", "model": "n", "base_url": "http://n", "prompt": "P"}
+
+
+def test_a_patch_that_names_a_profile_takes_the_old_server_away(tmp_path: Path) -> None:
+    """The file says no more who was asked before."""
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{BASE}target: {{{HOST}, prompt: P}}\n", "utf-8")
+    assert patch_scenario(path, {"target.profile": "local"}) == ("target.profile",)
+    assert path.read_text("utf-8").endswith("\ntarget: {prompt: P, profile: local}\n")
