@@ -85,7 +85,10 @@ class Override(Value, frozen=True):
         return key_name(steps)
 
     def _change_model(self, tree: YamlTree) -> None:
-        """Make room in a role for the profile that the value names, if it names one."""
+        """Make room in a role for the profile that the value names, if it names one.
+
+        Another model of an option is asked at the server of the profile that is named now.
+        """
         role, step = self.path
         section = tree.data.get(role)
         present = section if isinstance(section, dict) else {}
@@ -93,9 +96,13 @@ class Override(Value, frozen=True):
         # A profile and a model beside it: the variant says both.
         is_beside = step == "model" and self.written_at and tree.is_overridden((role, "profile"))
         kind = present.get("type") or type_of_target(present) or "chat"
-        is_chat = role != "target" or kind == "chat"
-        if is_chat and names_profile(tree.data, self.value) and not (is_told_already or is_beside):
-            _take_profile(tree, role, present, self.value)
+        if role == "target" and kind != "chat":
+            return
+        if names_profile(tree.data, self.value):
+            if not (is_told_already or is_beside):
+                _take_profile(tree, role, present, self.value)
+        elif step == "model" and self.value is not None and not self.written_at:
+            _stay_with_profile(tree, role, present)
 
     def _check_variant(self, tree: YamlTree) -> None:
         """Refuse a key of a variant that is not among the others: the name may be misspelt."""
@@ -242,6 +249,12 @@ def _take_profile(tree: YamlTree, role: str, present: dict[str, Any], name: str)
     of_profile = tree.data["models"][name]
     taken = {*identity, *(of_profile if isinstance(of_profile, dict) else ())}
     tree.data[role] = {key: value for key, value in present.items() if key not in taken}
+
+
+def _stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> None:
+    """Name the profile as one where its name stands for the model: its server and key stay."""
+    if "profile" not in present and names_profile(tree.data, present.get("model")):
+        tree.data[role] = {"profile": present["model"], **present}
 
 
 def _expand_mean(tree: YamlTree, path: YamlPath) -> None:

@@ -209,3 +209,48 @@ def test_a_patch_that_names_a_profile_takes_the_old_server_away(tmp_path: Path) 
     path.write_text(f"{BASE}target: {{{HOST}, prompt: P}}\n", "utf-8")
     assert patch_scenario(path, {"target.profile": "local"}) == ("target.profile",)
     assert path.read_text("utf-8").endswith("\ntarget: {prompt: P, profile: local}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("judge: gpt", ["judge.model=other"], {"model": "other"}),
+        ("judge: {profile: local}", ["judge.model=other"], {**LOCAL, "model": "other"}),
+        ("judge: {profile: local, model: x}", ["judge.model=other"], {**LOCAL, "model": "other"}),
+        # The name of a profile without a model is the model.
+        ("judge: gpt-4.1", ["judge.seed=1"], {"model": "gpt-4.1", "concurrency": 2, "seed": 1}),
+        ("judge: local", ["judge.model=strong", "judge.repeats=2"], {**STRONG, "repeats": 2}),
+        ("judge: local", ["judge.model=local"], LOCAL),
+        ("judge: local", ["judge=other"], {"model": "other"}),
+        ("judge: local", ["judge.model=strong", "judge.model=local"], LOCAL),
+        ("judge: local", ["judge.base_url='http://b'"], {**LOCAL, "base_url": "http://b"}),
+    ],
+)
+def test_what_an_option_makes_of_the_judge(text: str, options: list[str], expected: Any) -> None:
+    found = filled("judge", text, "", *options)
+    assert (found if isinstance(found, dict) else {"model": found}) == expected
+
+
+@pytest.mark.parametrize("written", ["local", "{model: local}", "{profile: local}"])
+@pytest.mark.parametrize("role", ["judge", "embedding", "target"])
+def test_another_model_of_an_option_is_asked_at_the_server_of_the_profile(
+    role: str, written: str
+) -> None:
+    """The rows and the usual key went to OpenAI where the profile was named in short."""
+    if (role, written) == ("target", "local"):
+        written = "{model: local, prompt: P}"
+    of_target = {"type": "chat"} if role == "target" else {}
+    rest = {"prompt": "P"} if "prompt" in written else {}
+    found = filled(role, f"{role}: {written}", "", f"{role}.model=other")
+    assert found == {**of_target, **LOCAL, **rest, "model": "other"}
+    again = filled(role, f"{role}: {written}", "", f"{role}.model=other", f"{role}.model=more")
+    assert again == {**found, "model": "more"}
+
+
+def test_another_model_of_a_patch_is_asked_at_the_server_of_the_profile(tmp_path: Path) -> None:
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{BASE}judge: local\n", "utf-8")
+    assert patch_scenario(path, {"judge.model": "x"}) == ("judge.model",)
+    assert path.read_text("utf-8").endswith("\njudge: {profile: local, model: x}\n")
+    assert patch_scenario(path, {"judge": {"model": "strong"}}) == ("judge.model",)
+    assert path.read_text("utf-8").endswith("\njudge: {model: strong}\n")
