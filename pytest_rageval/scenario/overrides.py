@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 from unicodedata import normalize
@@ -160,8 +161,10 @@ def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ..
         return ("doc_weights", next(same, path[1]))
     at = metric_step(path)
     section = _found(data, path[:at]) if at else None
+    if not isinstance(section, dict) or path[at] in section:
+        return path
     names = _given_names(data)
-    if not at or not isinstance(section, dict) or path[at] in section or path[at] in names:
+    if path[at] in names:
         return path
     wanted = name_of(path[at])
     for key in section:
@@ -172,16 +175,16 @@ def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ..
 
 def _given_names(data: Any) -> set[Any]:
     """Return the names that the scenario itself gives to metrics: these mean no other metric."""
+    # Not at the top: the controller of xdist reads overrides, and needs no schema for them.
+    from pytest_rageval.scenario.model_specs import MetricSpec
+
     metrics = data.get("metrics")
-    given = (
-        [metric for metric in metrics if isinstance(metric, dict)]
-        if isinstance(metrics, list)
-        else []
-    )
-    given += [
-        options for metric in given for options in metric.values() if isinstance(options, dict)
-    ]
-    return {name for metric in given if isinstance(name := metric.get("name"), str)}
+    names: set[Any] = set()
+    for metric in metrics if isinstance(metrics, list) else ():
+        with suppress(ValueError):  # one that is none has no name
+            spec = MetricSpec.model_validate(metric)
+            names.add(spec.name or spec.attribute)
+    return names
 
 
 def merged(overrides: Sequence[Override]) -> Override:
