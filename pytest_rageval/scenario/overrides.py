@@ -18,7 +18,9 @@ from pytest_rageval.scenario.short_forms import (
     is_metric_gate,
     metric_step,
     names_profile,
+    short_key,
     type_of_target,
+    value_at,
 )
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_yaml
 
@@ -74,8 +76,9 @@ class Override(Value, frozen=True):
         if self.value is None and _take_away(tree, steps):
             return key_name(steps)
         # A number for a gate with several checks means its mean.
-        if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
-            steps = (*steps, "mean")
+        present = value_at(tree.data, steps)
+        if is_metric_gate(steps) and isinstance(present, dict) and not isinstance(self.value, dict):
+            steps = (*steps, *filter(None, [short_key(steps, present)]))
         _expand_mean(tree, steps)
         try:
             tree.put(steps, self.value, origin=self.flag)

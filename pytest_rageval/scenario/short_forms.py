@@ -26,6 +26,19 @@ _SHORT_FORMS: Final = {
 _INNER: Final = {"price": "input", "controls": "mode"}
 """Those of values inside of a section."""
 
+CHECKS: Final = {"mean", "lower_bound", "quantile", "agreement", "selective", "aurc"}
+"""What gates check of one metric."""
+OF_SCENARIO: Final = {
+    "by",
+    "compare_fail",
+    "fail_under",
+    "invalid",
+    "no_regression",
+    "pass_rate",
+    "unscored",
+}
+"""The gates that are about no metric."""
+
 ROLES: Final = ("judge", "embedding", "target")
 """The sections that may name a profile of ``models``."""
 
@@ -47,8 +60,8 @@ def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
         return ""
     if len(path) == 1:
         return _SHORT_FORMS.get(str(path[0]), "")
-    if is_metric_gate(path) and "mean" in present:
-        return "mean"
+    if is_metric_gate(path) and not CHECKS.isdisjoint(present):
+        return "mean"  # the other checks stay
     return _INNER.get(str(path[-1]), "")
 
 
@@ -123,7 +136,8 @@ def is_metric_gate(path: YamlPath) -> bool:
     """Return whether the checks of a metric are at ``path``, if it names a metric."""
     inside = _of_scenario(path)
     is_gate = inside[:1] == ("gates",) and inside[1:2] != ("compare_fail",)
-    return is_gate and 0 < metric_step(path) == len(path) - 1
+    is_named = is_gate and 0 < metric_step(path) == len(path) - 1
+    return is_named and inside[-1] not in OF_SCENARIO
 
 
 def metric_step(path: YamlPath) -> int:

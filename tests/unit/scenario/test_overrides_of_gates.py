@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_rageval import patch_scenario
 from pytest_rageval.engine.planning.binding import metric_name
+from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.base import METRIC_REGISTRY
+from pytest_rageval.scenario.loader import inspect_tree
 from pytest_rageval.scenario.overrides import set_override
+from pytest_rageval.scenario.short_forms import CHECKS, OF_SCENARIO
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 
@@ -66,3 +71,74 @@ def test_a_metric_of_ones_own_is_not_the_one_with_that_alias(own: str, section: 
     assert overridden(text, f"{section}.accuracy=0.1")[section] == expected
     given = f"metrics: [acc, {own}]\n{section}: {{accuracy: 0.9}}"
     assert overridden(given, f"{section}.acc=0.1")[section] == {"accuracy": 0.9, "acc": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("gates", "option", "expected"),
+    [
+        # Bounds of the mean alone, in any form, are replaced.
+        ("{f1: {min: 0.4}}", "f1=0.2", {"f1": 0.2}),
+        ("{f1: {min: 0.4, max: 0.9}}", "f1=0.2", {"f1": 0.2}),
+        ("{f1: {value: 0.4, corrected: true}}", "f1=0.2", {"f1": 0.2}),
+        ("{f1: {min: 0.4, max_flip: 0.1, not_applicable: 0.3}}", "f1=0.2", {"f1": 0.2}),
+        ("{f1: 0.9}", "f1=0.2", {"f1": 0.2}),
+        ("{f1: '9e-1'}", "f1=0.2", {"f1": 0.2}),
+        ("{f1: {mean: 0.9}}", "f1={lower_bound: 0.1}", {"f1": {"lower_bound": 0.1}}),
+        # Keys that are no checks of a metric.
+        ("{pass_rate: {min: 0.9}}", "pass_rate=0.5", {"pass_rate": 0.5}),
+        ("{unscored: {f1: 0.1}}", "unscored=0.05", {"unscored": 0.05}),
+        ("{unscored: {lower_bound: 0.1}}", "unscored=0.05", {"unscored": 0.05}),
+        ("{invalid: {max: 0.1}}", "invalid=0.05", {"invalid": 0.05}),
+        ("{no_regression: {max_drop: 0.1}}", "no_regression=0.05", {"no_regression": 0.05}),
+        (
+            "{compare_fail: {f1: {max_drop: 0.1}}}",
+            "compare_fail.f1=2%",
+            {"compare_fail": {"f1": "2%"}},
+        ),
+        # A metric that is called as a check.
+        ("{mean: 0.9, selective: 0.9}", "mean=0.2", {"mean": 0.2, "selective": 0.9}),
+        # null takes the whole gate, a mapping replaces it, a check its own.
+        ("{f1: {mean: 0.9, lower_bound: 0.8}}", "f1=null", {}),
+        ("{f1: {lower_bound: 0.8}}", "f1=null", {}),
+        ("{f1: {lower_bound: 0.8}}", "f1={min: 0.1}", {"f1": {"min": 0.1}}),
+        ("{f1: {lower_bound: 0.8}}", "f1.lower_bound=0.1", {"f1": {"lower_bound": 0.1}}),
+        ("{f1: {lower_bound: 0.8}}", "f1.mean=0.1", {"f1": {"lower_bound": 0.8, "mean": 0.1}}),
+        ("{by: {lang: {f1: {min: 0.5}}}}", "by.lang.f1=0.1", {"by": {"lang": {"f1": 0.1}}}),
+    ],
+)
+def test_what_has_no_other_checks_is_replaced(gates: str, option: str, expected: Any) -> None:
+    assert overridden(f"gates: {gates}", f"gates.{option}")["gates"] == expected
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "lower_bound: 0.9",
+        "quantile: {0.1: 0.5}",
+        "agreement: {kappa: 0.6}",
+        "selective: {coverage: 0.8, min: 0.9}",
+        "aurc: 0.1",
+        "lower_bound: 0.9, mean: {min: 0.5}, x-note: ours",
+    ],
+)
+def test_a_number_leaves_every_other_check_alone(check: str, tmp_path: Path) -> None:
+    """Without a mean among them, the number took the others away: red was green."""
+    gate = {**parse_yaml(f"{{{check}}}", "").data, "mean": 0.2}
+    assert overridden(f"gates: {{f1: {{{check}}}}}", "gates.f1=0.2") == {"gates": {"f1": gate}}
+    by = overridden(f"gates: {{by: {{lang: {{f1: {{{check}}}}}}}}}", "gates.by.lang.f1=0.2")
+    assert by == {"gates": {"by": {"lang": {"f1": gate}}}}
+    head = "name: s\nmetrics: [f1]\ndataset: r.jsonl\n"
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{head}gates: {{f1: {{{check}}}}}\n", "utf-8")
+    tree = parse_yaml(f"{path.read_text('utf-8')}variants: {{v: {{gates: {{f1: 0.2}}}}}}", "s.yaml")
+    assert inspect_tree(tree, path, variant="v")[0].scenario.gates == {"f1": gate}
+    if "lower_bound" in check:
+        assert patch_scenario(path, {"gates.f1": 0.2}) == ("gates.f1.mean",)
+        assert parse_yaml(path.read_text("utf-8"), "").data["gates"] == {"f1": gate}
+
+
+def test_what_gates_are_called_is_known_to_overrides() -> None:
+    """Those of the whole scenario have no checks; those of a metric are its checks."""
+    scopes = {"scenario": OF_SCENARIO, "metric": CHECKS}
+    for scope, names in scopes.items():
+        assert {kind.name for kind in GATE_REGISTRY if kind.scope == scope} == names
