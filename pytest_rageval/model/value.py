@@ -220,8 +220,25 @@ class Decimal(float):
         return self._text
 
 
+class Whole(int):
+    """A whole number that has the text it was written as: the id 2024_01 is not 202401."""
+
+    text = ""
+
+    def __repr__(self) -> str:
+        return self.text or str(int(self))
+
+
 def as_written(value: Any, text: str) -> Any:
-    """Return a number with its text, if that is a decimal; a whole number has one text alone."""
+    """Return a number with its text, if that is a decimal, or no plain decimal digits.
+
+    >>> as_written(31, "0x1F"), as_written(31, "+31"), as_written(3.1, "3.10")
+    (0x1F, 31, 3.10)
+    """
+    if type(value) is int and not re.fullmatch(r"[-+]?\d+", text):
+        value = Whole(value)
+        value.text = text
+        return value
     return Decimal(text) if re.fullmatch(r"[-+]?\d*\.\d*[1-9]\d*", text) else value
 
 
@@ -256,8 +273,10 @@ def json_plain(value: Any) -> Any:
     NaN and infinities become None, keys become text, sets become sorted lists, numpy's booleans
     Python's, any other object its text.
     """
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or isinstance(value, str | bool):
         return value
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):

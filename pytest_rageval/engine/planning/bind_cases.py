@@ -36,6 +36,7 @@ from pytest_rageval.model import (
     ScenarioView,
     answer_digest,
     is_by_model,
+    json_plain,
     value_text,
 )
 from pytest_rageval.scenario.column_names import check_meant
@@ -398,10 +399,12 @@ def matches(case: Case, name: str, wanted: Any) -> bool:
         return value is wanted
     if isinstance(value, bool) or isinstance(wanted, bool):  # True in Python, TRUE in spreadsheets
         return str(value).lower() == str(wanted).lower()
-    found, meant = value_text(value), value_text(wanted)
+    # 2024_01 of YAML is an id as it is written, and the number 202401 in a column.
+    texts = [value_text(part) for part in (wanted, json_plain(wanted)) if part is not None]
     if name == "doc_name":
-        return unicodedata.normalize("NFC", found) == unicodedata.normalize("NFC", meant)
-    return bool(value == wanted) or found == meant
+        found = unicodedata.normalize("NFC", value_text(value))
+        return found in (unicodedata.normalize("NFC", text) for text in texts)
+    return bool(value == wanted) or value_text(value) in texts
 
 
 def value_of(case: Case, name: str) -> Any:

@@ -370,8 +370,8 @@ class _Builder:
             value = getattr(self._scalars, f"construct_yaml_{kind}")(node)
             is_long = isinstance(value, int) and value.bit_length() > _MAX_INT_BITS
             is_in_row = self._is_in_rows(path)  # where it may be an id
-            if is_in_row or not is_long:
-                return as_written(value, text) if is_in_row else value
+            if is_in_row or not is_long:  # "where" names rows by what is in them
+                return as_written(value, text) if is_in_row or "where" in path else value
         except (ValueError, LookupError, yaml.YAMLError):
             if kind == "int" and self._is_in_rows(path):
                 return text

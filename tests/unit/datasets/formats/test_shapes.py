@@ -317,6 +317,35 @@ def test_a_decimal_of_yaml_keeps_its_text_where_a_text_is_wanted(load: Load) -> 
     assert (equals.value, equals.weight, contains.value) == ("2.50", 1.5, ("3.10",))
 
 
+def test_a_whole_number_of_yaml_keeps_its_text_where_a_text_is_wanted(load: Load) -> None:
+    """An id 2024_01 was 202401, which no other file has; an answer 0x1F was 31."""
+    row = (
+        "{id: 2024_01, answer: 0x1F, references: [0x1F, 1_000], contexts: [0b11], tags: 1_0,"
+        " doc_name: 2024_02, retrieved_ids: [1_01], reference_ids: [10_1], must_include: [-1_0]}"
+    )
+    (found,) = load("r.yaml", f"- {row}\n").cases
+    assert isinstance(found, Sample)
+    assert [found.id, found.answer, found.doc_name] == ["2024_01", "0x1F", "2024_02"]
+    assert [found.references, found.contexts] == [("0x1F", "1_000"), ("0b11",)]
+    assert [found.retrieved_ids, found.reference_ids] == [("1_01",), {"10_1": 1}]
+    assert [found.must_include, found.tags] == [("-1_0",), ("1_0",)]
+
+
+def test_numbers_of_yaml_are_numbers_where_numbers_are_wanted(load: Load) -> None:
+    """However they are written: grades, weights, and columns of one's own."""
+    row = (
+        "{id: 1, answer: 7, references: [+7, -3], reference_ids: {a: 0x2, b: 1_0},"
+        " answer_checks: [{equals: 7, weight: 1_0}], latency: 1_000, more: {cost: [0x1F, 2_0]}}"
+    )
+    (found,) = load("r.yaml", f"- {row}\n").cases
+    assert isinstance(found, Sample)
+    assert (found.id, found.answer, found.references) == ("1", "7", ("7", "-3"))
+    assert found.reference_ids == {"a": 2, "b": 10}
+    numbers = [found.metadata["latency"], *found.metadata["more"]["cost"]]
+    assert ([*map(type, numbers)], numbers) == ([int, int, int], [1000, 31, 20])
+    assert [check.weight for check in checks_of(found.answer_checks or ())] == [10]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -45,6 +45,27 @@ def test_values_meet_their_texts(plan: MakePlan, value: str, where: str) -> None
 
 @pytest.mark.parametrize(
     ("value", "where"),
+    [
+        ("2024_01", "2024_01"),
+        ("202401", "2024_01"),
+        ("3.10", "3.10"),
+        ("3.1", "3.10"),
+        ("0x1F", "[0x1F, 7]"),
+    ],
+)
+@pytest.mark.parametrize("name", ["id", "doc_name", "active"])
+def test_numbers_meet_each_other_however_they_are_written(
+    plan: MakePlan, name: str, value: str, where: str
+) -> None:
+    """E7: as a column of the row they are numbers; as an id, their text counts, too."""
+    row = "answer: x, references: [x]"
+    rows = f"dataset: [{{{row}, {name}: {value}}}, {{{row}}}]\n"
+    text = f"name: s\n{rows}metrics: [em]\nskip: [{{where: {{{name}: {where}}}}}]\n"
+    assert len(skipped(plan(text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
     [("true", "false"), ("true", "1"), ("1", "true"), ("yes", "YES"), ("null", "'None'")],
 )
 def test_values_that_are_not_equal_as_text(plan: MakePlan, value: str, where: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 
@@ -55,6 +56,47 @@ def test_a_decimal_of_a_row_has_its_text(rows: str, text: str) -> None:
     assert (row["a"], str(row["a"]), inline_text(row)) == (float(text), text, f"{{a: {text}}}")
     threshold = parsed(f"thresholds: {{em: {text}}}").data["thresholds"]["em"]
     assert type(threshold) is float
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("2024_01", 202401), ("1_000", 1000), ("0x1F", 31), ("-0b11", -3)]
+)
+@pytest.mark.parametrize("rows", ["[%s]", "{rows: [%s]}"])
+@pytest.mark.parametrize("place", ["dataset: %s", "variants: {v: {dataset: %s}}"])
+def test_a_whole_number_of_a_row_has_its_text(
+    place: str, rows: str, text: str, number: int
+) -> None:
+    """It is a number all the same, also when it is copied and written again."""
+    data = copy.deepcopy(parsed(place % rows % f"{{a: {text}}}").data)
+    data = data["variants"]["v"]["dataset"] if "variants" in data else data["dataset"]
+    (row,) = data if isinstance(data, list) else data["rows"]
+    assert (row["a"], str(row["a"]), inline_text(row)) == (number, text, f"{{a: {text}}}")
+    assert json.dumps(row) == f'{{"a": {number}}}'
+    assert type(parsed(f"limit: {text}").data["limit"]) is int
+
+
+@pytest.mark.parametrize("text", ["0", "7", "-3", "+5", "2024", "12345678901234567890"])
+def test_a_whole_number_of_a_row_is_that_number(text: str) -> None:
+    (row,) = parsed(f"dataset: [{{a: {text}}}]").data["dataset"]
+    assert (row["a"], str(row["a"]), type(row["a"])) == (int(text), str(int(text)), int)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dataset: {path: a, limit: %s}",
+        "ks: [%s]",
+        "runtime: {max_samples: %s}",
+        "sample: {n: %s, seed: %s}",
+        "variants: {v: {dataset: {limit: %s}}}",
+        "metrics: [{f1: {k: %s}}]",
+    ],
+)
+def test_a_number_of_the_scenario_itself_may_be_written_with_underscores(text: str) -> None:
+    """Only rows hold ids: a limit of 1_000 is 1,000, and 0x10 is 16."""
+    for written, number in (("1_000", 1000), ("0x10", 16), ("0b11", 3)):
+        found = repr(parsed(text.replace("%s", written)).data)
+        assert found == repr(parsed(text.replace("%s", str(number))).data)
 
 
 @pytest.mark.parametrize("key", ["on", "off", "yes", "null", "1", "1.5", "2024-03-01", "~", "true"])
