@@ -187,8 +187,7 @@ def _metric_or(written: str, binding: Binding, names: Sequence[str]) -> str:
 
 
 def _named_twice(binding: Binding, name: str, path: tuple[str, ...]) -> None:
-    where = ".".join(("gates", *path[:-1]))
-    binding.problem(f"{where}: {name!r} is named twice", "gates", *path)
+    binding.problem(f"{'.'.join(('gates', *path[:-1]))}: {name!r} is named twice", "gates", *path)
 
 
 def _renamed_keys(
@@ -280,9 +279,10 @@ def bind_keys(
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
-    if not scenario.thresholds and not scenario.gates:
-        thresholds = checks_in_full(metrics)
     names = [metric.column.name for metric in metrics]
+    given = {*scenario.thresholds, *scenario.gates}
+    if given.isdisjoint(names) and not without_own_keys(dict.fromkeys(given)):
+        thresholds = checks_in_full(metrics)
     info = carried_over(
         scenario,
         ScenarioInfo,
