@@ -84,9 +84,9 @@ def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
     """Turn the short forms that ``path`` leads through into mappings."""
     for length in range(1, len(path)):
         parent = path[:length]
-        found = value_at(tree.data, parent)
+        found = as_profile(tree.data, parent, value_at(tree.data, parent))
         mapping = expanded_short_form(parent, found)
-        if mapping and mapping is not found:
+        if mapping and mapping is not value_at(tree.data, parent):
             tree.put(parent, mapping)
 
 
@@ -124,6 +124,14 @@ def type_of_target(keys: Iterable[str]) -> str | None:
     """Return the type of a target by a key that only this type has, None without such a key."""
     given = set(keys)
     return next((name for key, name in TYPE_BY_KEY.items() if key in given), None)
+
+
+def as_profile(data: Any, path: YamlPath, value: Any) -> Any:
+    """Return a bare target that is a profile as a mapping; other values as they are."""
+    is_target = _of_scenario(path) == ("target",) and isinstance(value, str)
+    at_hand = (data, value_at(data, path[:-1])) if is_target else ()  # and in a variant its own
+    is_named = any(isinstance(keys, dict) and names_profile(keys, value) for keys in at_hand)
+    return {"profile": value} if is_named else value
 
 
 def names_profile(data: Any, name: Any) -> bool:

@@ -14,6 +14,7 @@ from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.short_forms import (
     ABSENT,
     ROLES,
+    as_profile,
     expanded_short_form,
     type_of_target,
 )
@@ -151,11 +152,12 @@ def variant_overrides(tree: YamlTree, name: str) -> list[Override]:
     """
     keys = tree.data[VARIANTS][name]
     found: list[Override] = []
-    for key, value in keys.items() if isinstance(keys, dict) else ():
+    for key, written in keys.items() if isinstance(keys, dict) else ():
         if key in SHARED_KEYS:
             continue
         at = (VARIANTS, name, key)
-        present = tree.data.get(key, ABSENT)
+        value = as_profile(tree.data, at, written)
+        present = as_profile(tree.data, at, tree.data.get(key, ABSENT))
         found += _other_sources(tree, value, at) if key == "dataset" else ()
         if key == "target" and _is_other_target(value, present):
             present = []  # no mapping: replaced as a whole

@@ -254,3 +254,55 @@ def test_another_model_of_a_patch_is_asked_at_the_server_of_the_profile(tmp_path
     assert path.read_text("utf-8").endswith("\njudge: {profile: local, model: x}\n")
     assert patch_scenario(path, {"judge": {"model": "strong"}}) == ("judge.model",)
     assert path.read_text("utf-8").endswith("\njudge: {model: strong}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "variant", "options", "expected"),
+    [
+        ("target: strong", "", [], {"type": "chat", **STRONG}),
+        ("target: strong", "{target: local}", [], {"type": "chat", **LOCAL}),
+        ("target: strong", "{target: 'm:f'}", [], "m:f"),
+        ("target: strong", "{target: fixture}", [], "fixture"),
+        ("target: strong", "{target: {url: 'http://t'}}", [], {"url": "http://t"}),
+        ("target: fixture", "{target: strong}", [], {"type": "chat", **STRONG}),
+        (
+            "target: {use: 'm:f', options: {k: 1}}",
+            "{target: strong}",
+            [],
+            {"type": "chat", **STRONG},
+        ),
+        ("target: strong", "", ["target=local"], {"type": "chat", **LOCAL}),
+        ("target: strong", "", ["target={profile: local}"], {"type": "chat", **LOCAL}),
+        ("target: gpt-4.1", "", [], {"type": "chat", "model": "gpt-4.1", "concurrency": 2}),
+    ],
+)
+def test_a_bare_target_is_replaced_as_a_whole(
+    text: str, variant: str, options: list[str], expected: Any
+) -> None:
+    assert filled("target", text, variant, *options) == expected
+
+
+@pytest.mark.parametrize("name", ["local", "gpt-4.1", "qwen2.5:7b", "fixture"])
+@pytest.mark.parametrize("base", ["target: {type: chat, profile: strong, prompt: P}"])
+def test_a_bare_profile_of_a_variant_keeps_what_is_beside_the_other(base: str, name: str) -> None:
+    """Two things varied: the model, and the prompt, which the variant lost."""
+    more = "models: {'qwen2.5:7b': {seed: 1}, fixture: {seed: 2}}"
+    named = filled("target", base, f"{{target: {{profile: '{name}'}}, {more}}}")
+    assert filled("target", base, f"{{target: '{name}', {more}}}") == named
+    assert named["prompt"] == "P"
+
+
+@pytest.mark.parametrize("name", ["local", "gpt-4.1"])
+def test_an_option_beside_a_bare_profile(name: str, tmp_path: Path) -> None:
+    """It was refused: "unknown target type 'local'"."""
+    expected = filled("target", f"target: {{profile: {name}, prompt: P}}")
+    text = f"target: {name}"
+    assert filled("target", text, "", "target.prompt=P") == expected
+    assert filled("target", text, "{target: {prompt: P}}") == expected
+    assert filled("target", text, "{target: {prompt: Q}}", "target.prompt=P") == expected
+    variant = f"{{target: {name}}}"
+    assert filled("target", "", variant, "variants.v.target.prompt=P") == expected
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{BASE}{text}\n", "utf-8")
+    assert patch_scenario(path, {"target.prompt": "P"}) == ("target.prompt",)
+    assert path.read_text("utf-8").endswith(f"\ntarget: {{profile: {name}, prompt: P}}\n")
