@@ -250,11 +250,22 @@ def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
 
 
 def _take_profile(tree: YamlTree, role: str, present: dict[str, Any], name: str) -> None:
-    """Let the profile say which model is asked, where and with which key; the rest stays."""
+    """Let the profile say which model is asked, where and with which key; the rest stays.
+
+    So does what an option has set before, of what else the profile says.
+    """
     identity = ("profile", "model", "provider", "base_url", "api_key_env", "headers", "price")
     of_profile = tree.data["models"][name]
-    taken = {*identity, *(of_profile if isinstance(of_profile, dict) else ())}
+    said = of_profile if isinstance(of_profile, dict) else {}
+    taken = {*identity, *(key for key in said if not _is_set_by_option(tree, (role, key)))}
     tree.data[role] = {key: value for key, value in present.items() if key not in taken}
+
+
+def _is_set_by_option(tree: YamlTree, path: tuple[str, str]) -> bool:
+    """Return whether an option, none of the file's variants, has set just this value."""
+    source = tree.where(path)
+    is_of_file = source == tree.source or source.startswith(f"{tree.source}:")
+    return not is_of_file and source != tree.where(path[:1])
 
 
 def _stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> None:

@@ -306,3 +306,55 @@ def test_an_option_beside_a_bare_profile(name: str, tmp_path: Path) -> None:
     path.write_text(f"{BASE}{text}\n", "utf-8")
     assert patch_scenario(path, {"target.prompt": "P"}) == ("target.prompt",)
     assert path.read_text("utf-8").endswith(f"\ntarget: {{profile: {name}, prompt: P}}\n")
+
+
+OLD = f"judge: {{{HOST}, repeats: 3, temperature: 1, seed: 3}}"
+BIG = {"model": "big", "temperature": 0, "repeats": 2, "api_key_env": "KEY_B", "seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "variant", "options", "expected"),
+    [
+        # What the file says beside the old model was said of that one, in a variant, too.
+        (OLD, "", ["judge.model=strong"], BIG),
+        (OLD, "{judge: strong}", [], BIG),
+        ("judge: gpt", "{judge: {repeats: 5, seed: 3}}", ["judge.model=strong"], BIG),
+        ("judge: gpt", "", ["judge={model: gpt, repeats: 5, seed: 3}", "judge.model=strong"], BIG),
+        # Nor does a server or key stay that was given for another model.
+        (
+            "judge: gpt",
+            "",
+            ["judge.base_url='http://b'", "judge.seed=3", "judge.model=strong"],
+            BIG,
+        ),
+        (OLD, "{judge: {api_key_env: KEY_C, price: 1}}", ["judge.model=strong"], BIG),
+        # After the model, all that is set of it holds.
+        (OLD, "", ["judge.model=strong", "judge.repeats=5"], {**BIG, "repeats": 5}),
+        (OLD, "{judge: {model: strong, repeats: 5}}", [], {**BIG, "repeats": 5}),
+        (OLD, "{judge: strong}", ["judge.repeats=5"], {**BIG, "repeats": 5}),
+    ],
+)
+def test_what_was_said_of_the_old_model_goes(
+    text: str, variant: str, options: list[str], expected: Any
+) -> None:
+    assert filled("judge", text, variant, *options) == expected
+
+
+@pytest.mark.parametrize("key", ["repeats: 5", "temperature: 0.5", "controls: 'off'"])
+def test_what_is_set_beside_a_profile_stays_in_any_order(key: str, tmp_path: Path) -> None:
+    """Options, variants and patches set it, and it was lost to a key of the profile."""
+    name, value = key.split(": ")
+    more = "models: {strong: {controls: require}}"
+    expected = filled("judge", "judge: {profile: strong, seed: 3, " + key + "}", f"{{{more}}}")
+    for order in (f"{{{key}, model: strong}}", f"{{model: strong, {key}}}"):
+        assert filled("judge", OLD, f"{{judge: {order}, {more}}}") == expected
+    options = [f"judge.{name}={value}", "judge.model=strong"]
+    for order in (options, options[::-1]):
+        found = filled("judge", OLD, f"{{{more}}}", *order)
+        assert {**found, "controls": 0} == {**expected, "controls": 0}
+        assert name != "controls" or found[name] in ("off", {"mode": "off"})
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{BASE}{OLD}\n", "utf-8")
+    if name == "repeats":
+        patch_scenario(path, {"judge": {"repeats": 5, "model": "strong"}})
+        assert path.read_text("utf-8").endswith("\njudge: {model: strong, repeats: 5, seed: 3}\n")
