@@ -188,11 +188,18 @@ def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator
         if present is not ABSENT:
             _remove(tree, path)
             yield path
-    elif isinstance(present, dict) and not isinstance(value, dict) and short_key(path, present):
+    elif isinstance(present, dict) and _is_short(path, present, value):
         yield from _apply(tree, (*path, short_key(path, present)), value, name_of)
     elif not same(present, value):
         _put(tree, path, value)
         yield path
+
+
+def _is_short(path: Steps, present: dict[str, Any], value: Any) -> bool:
+    """Return whether ``value`` is short for one key of the mapping that is there."""
+    if isinstance(value, bool) and not expanded_short_form(path, value):
+        return False  # it switches a section on or off
+    return not isinstance(value, dict) and bool(short_key(path, present))
 
 
 def _as_written(data: Any, path: Steps) -> Steps:

@@ -23,6 +23,8 @@ _SHORT_FORMS: Final = {
     "refusals": "detect",
     "sample": "n",
 }
+_ON_OR_OFF: Final = ("citations", "refusals", "conversation", "fill", "diagnose")
+"""The sections that ``true`` and ``false`` switch."""
 _INNER: Final = {"price": "input", "controls": "mode"}
 """Those of values inside of a section."""
 
@@ -72,6 +74,8 @@ def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
         return {}
     if isinstance(value, dict):
         return value
+    if isinstance(value, bool) and len(path) == 1 and path[0] in _ON_OR_OFF:
+        return {} if value else None
     if path == ("dataset",):
         return {"rows" if isinstance(value, list) else "path": value}
     if path == ("target",) and isinstance(value, str):
@@ -84,9 +88,9 @@ def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
     """Turn the short forms that ``path`` leads through into mappings."""
     for length in range(1, len(path)):
         parent = path[:length]
-        found = as_profile(tree.data, parent, value_at(tree.data, parent))
-        mapping = expanded_short_form(parent, found)
-        if mapping and mapping is not value_at(tree.data, parent):
+        found = value_at(tree.data, parent)
+        mapping = expanded_short_form(parent, as_profile(tree.data, parent, found))
+        if mapping is not None and mapping is not found and (mapping or found is True):
             tree.put(parent, mapping)
 
 

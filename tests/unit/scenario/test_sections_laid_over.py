@@ -1,0 +1,138 @@
+"""[A14, E20] Options, variants and patches of sections that ``true`` or a list stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval import patch_scenario
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.scenario.loader import inspect_tree
+from pytest_rageval.scenario.overrides import set_override
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+BASE = "name: s\ndataset: rows.jsonl\nmetrics: [em]\n"
+
+
+def read(section: str, text: str, variant: str = "", *options: str) -> tuple[Any, list[str]]:
+    """Return a section with a variant and options laid over, and the messages of its problems."""
+    whole = f"{BASE}{text}\n" + (f"variants: {{v: {variant}}}\n" if variant else "")
+    given = [set_override("--rag-set", option) for option in options]
+    tree = parse_yaml(whole, "s.yaml")
+    loaded, problems = inspect_tree(tree, Path("s.yaml"), given, variant="v" if variant else "")
+    return getattr(loaded.scenario, section), [problem.message for problem in problems]
+
+
+def same(section: str, text: str, expected: str, variant: str = "", *options: str) -> None:
+    """Check that a section with a variant and options is as one that is written so."""
+    assert read(section, text, variant, *options) == read(section, expected)
+    assert read(section, expected)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("section", "text", "variant", "options", "expected"),
+    [
+        (
+            "citations",
+            "citations: brackets",
+            "",
+            ["citations.of=ids"],
+            "{style: brackets, of: ids}",
+        ),
+        (
+            "citations",
+            "citations: {base: 0}",
+            "{citations: brackets}",
+            [],
+            "{base: 0, style: brackets}",
+        ),
+        ("citations", "citations: true", "{citations: brackets}", [], "brackets"),
+        ("citations", "citations: {base: 0}", "{citations: null}", [], "null"),
+        ("citations", "citations: {base: 0}", "", ["citations=false"], "null"),
+        ("citations", "citations: {base: 0}", "", ["citations=true"], "true"),
+        ("citations", "", "{citations: true}", [], "true"),
+        ("citations", "", "", ["citations.of=ids"], "{of: ids}"),
+        (
+            "refusals",
+            "refusals: judge",
+            "{refusals: {empty: refused}}",
+            [],
+            "{detect: judge, empty: refused}",
+        ),
+        (
+            "conversation",
+            "conversation: {turns: 2}",
+            "{conversation: {send: false}}",
+            [],
+            "{turns: 2, send: false}",
+        ),
+        ("fill", "fill: true", "{fill: false}", [], "null"),
+        (
+            "judge",
+            "judge: {model: m, controls: off}",
+            "",
+            ["judge.seed=1"],
+            "{model: m, controls: off, seed: 1}",
+        ),
+        (
+            "judge",
+            "judge: {model: m, controls: off}",
+            "{judge: {controls: require}}",
+            [],
+            "{model: m, controls: require}",
+        ),
+    ],
+)
+def test_words_and_mappings_are_laid_over_each_other(
+    section: str, text: str, variant: str, options: list[str], expected: str
+) -> None:
+    same(section, text, f"{section}: {expected}", variant, *options)
+
+
+@pytest.mark.parametrize("section", ["compare", "best", "judge", "corpus", "answers"])
+def test_true_is_a_mistake_elsewhere(section: str) -> None:
+    two = "{x: {}, y: {}}"
+    for text in (f"{section}: true", f"{section}: true\nvariants: {two}"):
+        assert read(section, text)[1] != []
+
+
+@pytest.mark.parametrize(
+    ("section", "part"),
+    [
+        ("citations", "{of: ids}"),
+        ("refusals", "{empty: refused}"),
+        ("conversation", "{turns: 3}"),
+        ("fill", "{k: 5}"),
+        ("diagnose", "{generation: em}"),
+    ],
+)
+def test_true_is_a_mapping_without_keys(section: str, part: str, tmp_path: Path) -> None:
+    """A part of it was refused, at the line of the file, which is right."""
+    ((key, value),) = parse_yaml(part, "").data.items()
+    on, other = f"{section}: true", f"{section}: {part}"
+    same(section, on, other, "", f"{section}.{key}={value}")
+    same(section, on, other, f"{{{section}: {part}}}")
+    same(section, other, on, f"{{{section}: true}}")  # as any single value, true replaces
+    same(section, other, f"{section}: null", f"{{{section}: false}}")
+    same(section, f"{section}: false", other, f"{{{section}: {part}}}")
+    same(section, f"{section}: false", on, f"{{{section}: true}}")
+    same(section, on, f"{section}: null", f"{{{section}: false}}")
+    if section == "diagnose":  # needs metrics that ask a judge
+        return
+    path = tmp_path / "s.rageval.yaml"
+    for changes in ({f"{section}.{key}": value}, {section: {key: value}}):
+        path.write_text(f"{BASE}{on}\n", "utf-8")
+        assert patch_scenario(path, changes) == (f"{section}.{key}",)
+        assert path.read_text("utf-8").endswith(f"\n{other}\n")
+    for word in (True, False):
+        path.write_text(f"{BASE}{other}\n", "utf-8")
+        assert patch_scenario(path, {section: word}) == (section,)
+        assert path.read_text("utf-8").endswith(f"\n{section}: {str(word).lower()}\n")
+
+
+def test_what_is_switched_off_has_no_parts_to_set() -> None:
+    """An option says that there are parts, the file that there is nothing: one must change."""
+    with pytest.raises(ScenarioError, match=r"--rag-set citations\.of=ids: .*no parts"):
+        read("citations", "citations: false", "", "citations.of=ids")
