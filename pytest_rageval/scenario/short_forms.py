@@ -78,6 +78,8 @@ def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
         return {} if value else None
     if path == ("dataset",):
         return {"rows" if isinstance(value, list) else "path": value}
+    if path == ("human",) and isinstance(value, list):
+        return {"file": value}
     if path == ("target",) and isinstance(value, str):
         return named_target(value)
     key = short_key(path, {"mean": None})
@@ -89,6 +91,8 @@ def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
     for length in range(1, len(path)):
         parent = path[:length]
         found = value_at(tree.data, parent)
+        if isinstance(found, list) and str(path[length]).isdecimal():
+            return  # a place in the list
         mapping = expanded_short_form(parent, as_profile(tree.data, parent, found))
         if mapping is not None and mapping is not found and (mapping or found is True):
             tree.put(parent, mapping)

@@ -172,7 +172,8 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
     """
     known = expanded_short_form(path, present)
     given = value
-    if isinstance(known, dict) and not isinstance(value, dict) and value is not None:
+    replaces = value is None or (isinstance(value, list) and path != ("dataset",))
+    if isinstance(known, dict) and not isinstance(value, dict) and not replaces:
         # A bare value is short for one key where a mapping is, or would be.
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value

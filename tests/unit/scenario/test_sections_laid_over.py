@@ -136,3 +136,47 @@ def test_what_is_switched_off_has_no_parts_to_set() -> None:
     """An option says that there are parts, the file that there is nothing: one must change."""
     with pytest.raises(ScenarioError, match=r"--rag-set citations\.of=ids: .*no parts"):
         read("citations", "citations: false", "", "citations.of=ids")
+
+
+@pytest.mark.parametrize(
+    ("section", "text", "variant", "options", "expected"),
+    [
+        ("human", "human: a.csv", "{human: {of: em}}", [], "{file: a.csv, of: em}"),
+        ("human", "human: a.csv", "", ["human.more=c.csv"], "{file: a.csv, more: c.csv}"),
+        # A list replaces, and so does what has nothing in common with one.
+        ("human", "human: {file: a.csv, of: em}", "{human: [b.csv]}", [], "{file: b.csv}"),
+        ("human", "human: {column: label, of: em}", "{human: [b.csv]}", [], "{file: b.csv}"),
+        ("human", "human: [a.csv, b.csv]", "{human: [c.csv]}", [], "{file: c.csv}"),
+        ("human", "human: [a.csv, b.csv]", "{human: c.csv}", [], "{file: c.csv}"),
+        ("human", "human: [a.csv, b.csv]", "{human: null}", [], "null"),
+        ("human", "human: [a.csv, b.csv]", "", ["human=c.csv"], "{file: c.csv}"),
+        # Digits are places in it.
+        ("human", "human: [a.csv, b.csv]", "", ["human.1=c.csv"], "{file: [a.csv, c.csv]}"),
+        # Lists with a meaning of their own.
+        (
+            "compare",
+            "compare: [m, {baseline: v, test: t}]",
+            "",
+            ["compare.1.test=permutation"],
+            "[m, {baseline: v, test: permutation}]",
+        ),
+    ],
+)
+def test_lists_and_what_is_laid_over_them(
+    section: str, text: str, variant: str, options: list[str], expected: str
+) -> None:
+    same(section, text, f"{section}: {expected}", variant, *options)
+
+
+@pytest.mark.parametrize("files", ["[a.csv, b.csv]", "[a.csv]", "[]"])
+def test_a_list_of_labels_is_short_for_files(files: str, tmp_path: Path) -> None:
+    """``--rag-labels`` was refused beside it, and a variant lost the labels without a word."""
+    text = f"human: {files}"
+    of, more = (f"human: {{file: {files}, {part}}}" for part in ("of: em", "more: c.csv"))
+    same("human", text, of, "{human: {of: em}}")
+    same("human", text, of, "", "human.of=em")
+    same("human", text, more, "", "human.more=c.csv")
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{BASE}{text}\n", "utf-8")
+    assert patch_scenario(path, {"human.of": "em"}) == ("human.of",)
+    assert parse_yaml(path.read_text("utf-8"), "").data == parse_yaml(f"{BASE}{of}", "").data
