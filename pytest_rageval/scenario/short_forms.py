@@ -26,7 +26,7 @@ _SHORT_FORMS: Final = {
 _ON_OR_OFF: Final = ("citations", "refusals", "conversation", "fill", "diagnose")
 """The sections that ``true`` and ``false`` switch."""
 _INNER: Final = {"price": "input", "controls": "mode"}
-"""Those of values inside of a section."""
+"""Those of values inside of a model."""
 
 CHECKS: Final = {"mean", "lower_bound", "quantile", "agreement", "selective", "aurc"}
 """What gates check of one metric."""
@@ -64,7 +64,8 @@ def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
         return _SHORT_FORMS.get(str(path[0]), "")
     if is_metric_gate(path) and not CHECKS.isdisjoint(present):
         return "mean"  # the other checks stay
-    return _INNER.get(str(path[-1]), "")
+    is_of_model = path[:-1] in [(role,) for role in ROLES] or path[:-2] == ("models",)
+    return _INNER.get(str(path[-1]), "") if is_of_model else ""
 
 
 def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:

@@ -180,3 +180,86 @@ def test_a_list_of_labels_is_short_for_files(files: str, tmp_path: Path) -> None
     path.write_text(f"{BASE}{text}\n", "utf-8")
     assert patch_scenario(path, {"human.of": "em"}) == ("human.of",)
     assert parse_yaml(path.read_text("utf-8"), "").data == parse_yaml(f"{BASE}{of}", "").data
+
+
+@pytest.mark.parametrize(
+    ("section", "text", "variant", "options", "expected"),
+    [
+        (
+            "judge",
+            "judge: {model: m, price: 1}",
+            "{judge: {price: {output: 2}}}",
+            [],
+            "{model: m, price: {input: 1, output: 2}}",
+        ),
+        (
+            "judge",
+            "judge: {model: m, price: {input: 1, output: 2}}",
+            "{judge: {price: 3}}",
+            [],
+            "{model: m, price: {input: 3, output: 2}}",
+        ),
+        (
+            "judge",
+            "judge: {model: m, price: 1}",
+            "",
+            ["judge.price.output=2"],
+            "{model: m, price: {input: 1, output: 2}}",
+        ),
+        (
+            "judge",
+            "judge: {model: m, controls: off}",
+            "",
+            ["judge.controls.mode=require"],
+            "{model: m, controls: require}",
+        ),
+        (
+            "embedding",
+            "embedding: {model: m, price: 1}",
+            "",
+            ["embedding.price.input=2"],
+            "{model: m, price: 2}",
+        ),
+        (
+            "models",
+            "models: {cheap: {price: 1}}",
+            "",
+            ["models.cheap.price.output=2"],
+            "{cheap: {price: {input: 1, output: 2}}}",
+        ),
+        (
+            "models",
+            "models: {price: {price: 1}}",
+            "{models: {price: {price: 2}}}",
+            [],
+            "{price: {price: {input: 2}}}",
+        ),
+        (
+            "judge",
+            "judge: {model: m, price: 1}",
+            "{judge: {model: n, price: 2}}",
+            ["variants.v.judge.price.output=3"],
+            "{model: n, price: {input: 2, output: 3}}",
+        ),
+    ],
+)
+def test_prices_and_controls_of_models_have_short_forms(
+    section: str, text: str, variant: str, options: list[str], expected: str
+) -> None:
+    same(section, text, f"{section}: {expected}", variant, *options)
+
+
+@pytest.mark.parametrize("name", ["price", "controls"])
+@pytest.mark.parametrize("section", ["thresholds", "metric_weights", "doc_weights"])
+def test_what_is_called_as_a_key_of_models_has_none(section: str, name: str) -> None:
+    """A threshold of a column ``price`` was taken for a price, and refused."""
+    text, expected = (f"{section}: {{{name}: {number}, a: 1}}" for number in (5, 4))
+    same(section, text, expected, f"{{{section}: {{{name}: 4}}}}")
+    same(section, text, expected, "", f"{section}.{name}=4")
+    if section == "thresholds":
+        same(
+            section,
+            f"{section}: {{{name}: {{max: 5}}, a: 1}}",
+            expected,
+            f"{{{section}: {{{name}: 4}}}}",
+        )
