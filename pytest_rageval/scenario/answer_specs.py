@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
@@ -47,6 +48,14 @@ _PATTERN: Final = {"type": "string", "pattern": r"\("}
 _Style = Annotated[str, WithJsonSchema({"anyOf": [{"enum": list(STYLES)}, _PATTERN]})]
 
 
+def _whole(value: Any) -> Any:
+    """Return a whole number, also one that is written as text; all else as it is."""
+    is_whole = value.is_integer() if isinstance(value, float) else isinstance(value, str | bool)
+    with suppress(ValueError):
+        return int(value) if is_whole else value
+    return value
+
+
 class CitationsSpec(Spec):
     """How answers cite their sources; a bare text is the style."""
 
@@ -58,7 +67,7 @@ class CitationsSpec(Spec):
         description=f"how a citation is spelt: {', '.join(STYLES)}, or a regular expression with "
         "one group around the number or name",
     )
-    base: Annotated[Literal[0, 1], BeforeValidator(int)] | None = Field(
+    base: Annotated[Literal[0, 1], BeforeValidator(_whole)] | None = Field(
         None, description="the number of the first source; 1 when absent, 0 in TREC's answers"
     )
     of: Literal["contexts", "ids", "doc_name"] = Field(
@@ -250,7 +259,8 @@ class HumanSpec(Spec):
     def _has_words_of_support(cls, value: Any) -> Any:
         """Refuse words for levels where they would silently stand for numbers of another scale."""
         levels = value.get("levels") if isinstance(value, Mapping) else None
-        words = [one for one in levels if one in SUPPORT_LEVELS] if isinstance(levels, list) else []
+        texts = [one for one in levels if isinstance(one, str)] if isinstance(levels, list) else ()
+        words = [one for one in texts if one in SUPPORT_LEVELS]
         if words and listed(value.get("of")) != [SUPPORT]:
             raise ValueError(f"level {words[0]!r} is one of 'of: {SUPPORT}'; write numbers here")
         return value

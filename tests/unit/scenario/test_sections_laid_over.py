@@ -263,3 +263,57 @@ def test_what_is_called_as_a_key_of_models_has_none(section: str, name: str) -> 
             expected,
             f"{{{section}: {{{name}: 4}}}}",
         )
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("0", 0),
+        ("1", 1),
+        ("'0'", 0),
+        ("'1'", 1),
+        ("1.0", 1),
+        ("0.0", 0),
+        ("01", 1),
+        ("true", 1),
+        ("null", None),
+    ],
+)
+def test_the_number_of_the_first_source(base: str, expected: int | None) -> None:
+    found, problems = read("citations", f"citations: {{base: {base}}}")
+    assert (found.base, problems) == (expected, [])
+
+
+@pytest.mark.parametrize("base", ["2", "x", "'0.9'", "-1", "''"])
+def test_what_is_no_number_of_a_first_source_is_refused(base: str) -> None:
+    (problem,) = read("citations", f"citations: {{base: {base}}}")[1]
+    assert problem.startswith("citations.base: ")
+
+
+@pytest.mark.parametrize("levels", ["[0, 1]", "[1, 2.5, 4]", "['0', '1']"])
+def test_levels_are_numbers(levels: str) -> None:
+    assert read("human", f"human: {{file: a.csv, levels: {levels}}}")[1] == []
+
+
+def test_levels_of_support_are_words() -> None:
+    human = "human: {file: a.csv, levels: [none, full], of: %s}"
+    assert read("human", human % "support")[1] == []
+    (problem,) = read("human", human % "em")[1]
+    assert "level 'none' is one of 'of: support'" in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("citations: {base: [1]}", "citations.base: "),
+        ("citations: {base: {a: 1}}", "citations.base: "),
+        ("citations: {base: 0.9}", "citations.base: "),
+        ("citations: {base: .inf}", "citations.base: "),
+        ("human: {file: a.csv, levels: [0: bad, 1: good]}", "human.levels[0]: "),
+        ("human: {file: a.csv, levels: [[0], 1]}", "human.levels[0]: "),
+        ("human: {file: a.csv, levels: {0: bad, 1: good}}", "human.levels: "),
+    ],
+)
+def test_what_has_another_shape_is_refused_in_the_words_of_the_file(text: str, path: str) -> None:
+    """It ended in a traceback, or 0.9 was 0."""
+    assert read("human", text)[1][0].startswith(path)
