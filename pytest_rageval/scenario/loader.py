@@ -41,7 +41,7 @@ from pytest_rageval.scenario.yaml.tree import (
     parse_yaml,
     refuse_depth,
 )
-from pytest_rageval.text.codec import MAX_FILE_BYTES, cut_json, read_json
+from pytest_rageval.text.codec import MAX_FILE_BYTES, cut_json, keys_given_twice, read_json
 
 if TYPE_CHECKING:
     from pytest_rageval.scenario.labelled import LabelledAnswers
@@ -50,7 +50,6 @@ Positions = Mapping[str, Sequence[int]]
 
 UNREADABLE: Final = DatasetSpec.model_construct()
 """The ``dataset`` of a scenario that has none, or an invalid one."""
-
 
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
 
@@ -285,6 +284,8 @@ def parse_json(text: str, source: str) -> YamlTree:
         tree = parse_yaml(_for_yaml(text), source)
     except ScenarioError:
         tree = YamlTree(data, source)  # its lines are not known, which costs messages their lines
+        for key in keys_given_twice(cut_json(text, DEEPEST + 1)):
+            tree.problem((), f"duplicate key {shorten(key)!r}")
     tree.data = data
     return tree
 

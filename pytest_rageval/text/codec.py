@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NoReturn, TypeVar
@@ -97,6 +98,19 @@ def _is_deep(value: Any, depth: int) -> bool:
 
 def _whole(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
+
+
+def keys_given_twice(text: str) -> list[str]:
+    """Return the keys that some object of JSON has more than once; ValueError as ``read_json``."""
+    found: dict[str, None] = {}
+
+    def noted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        times = Counter(key for key, _ in pairs)
+        found.update((key, None) for key in times if times[key] > 1)
+        return dict(pairs)
+
+    read_json(text, depth=None, object_pairs_hook=noted)
+    return list(found)
 
 
 def read_json_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
