@@ -230,12 +230,12 @@ class Whole(int):
 
 
 def as_written(value: Any, text: str) -> Any:
-    """Return a number with its text, if that is a decimal, or no plain decimal digits.
+    """Return a number with its text, if that is a decimal, or neither digits nor 1_000.
 
     >>> as_written(31, "0x1F"), as_written(31, "+31"), as_written(3.1, "3.10")
     (0x1F, 31, 3.10)
     """
-    if type(value) is int and not re.fullmatch(r"[-+]?\d+", text):
+    if type(value) is int and not re.fullmatch(r"[-+]?(?:\d+|\d{1,3}(?:_\d{3})+)", text):
         value = Whole(value)
         value.text = text
         return value

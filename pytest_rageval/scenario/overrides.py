@@ -96,7 +96,7 @@ class Override(Value, frozen=True):
         role, step = self.path
         section = tree.data.get(role)
         present = section if isinstance(section, dict) else {}
-        is_told_already = step == "profile" and present.get(step) == self.value
+        is_told_already = present.get(step) == self.value
         # A profile and a model beside it: the variant says both.
         is_beside = step == "model" and self.written_at and tree.is_overridden((role, "profile"))
         kind = present.get("type") or type_of_target(present) or "chat"
@@ -104,7 +104,7 @@ class Override(Value, frozen=True):
             return
         if names_profile(tree.data, self.value):
             if not (is_told_already or is_beside):
-                _take_profile(tree, role, present, self.value)
+                _take_profile(tree, self.path, present, self.value)
         elif step == "model" and self.value is not None and not self.written_at:
             _stay_with_profile(tree, role, present)
 
@@ -167,11 +167,11 @@ def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ..
     if not isinstance(section, dict) or path[at] in section:
         return path
     names = _given_names(data)
-    if path[at] in names:
+    if path[at] in names and name_of(path[at]) != path[at]:
         return path
     wanted = name_of(path[at])
     for key in section:
-        if key not in names and name_of(key) == wanted:
+        if (key not in names or name_of(key) == key) and name_of(key) == wanted:
             return (*path[:at], key, *path[at + 1 :])
     return path
 
@@ -249,15 +249,24 @@ def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
         compare.pop("run_old_path", None)
 
 
-def _take_profile(tree: YamlTree, role: str, present: dict[str, Any], name: str) -> None:
+def _take_profile(
+    tree: YamlTree, path: tuple[str, ...], present: dict[str, Any], name: str
+) -> None:
     """Let the profile say which model is asked, where and with which key; the rest stays.
 
-    So does what an option has set before, of what else the profile says.
+    So does what an option has set before, if it is none of these, or if the profile is named as
+    such. A profile that has a price alone says nothing of where.
     """
-    identity = ("profile", "model", "provider", "base_url", "api_key_env", "headers", "price")
+    role, step = path
     of_profile = tree.data["models"][name]
     said = of_profile if isinstance(of_profile, dict) else {}
-    taken = {*identity, *(key for key in said if not _is_set_by_option(tree, (role, key)))}
+    if said.keys() == {"price"}:
+        identity: tuple[str, ...] = ("profile", "model", "price")
+    else:
+        identity = ("profile", "model", "provider", "base_url", "api_key_env", "headers", "price")
+        identity = (*identity, "extra_body")
+    set_before = {key for key in present if _is_set_by_option(tree, (role, key))}
+    taken = {*identity, *said} - (set_before if step == "profile" else set_before - {*identity})
     tree.data[role] = {key: value for key, value in present.items() if key not in taken}
 
 

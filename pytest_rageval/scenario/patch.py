@@ -23,8 +23,10 @@ from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_na
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import (
     ABSENT,
+    ROLES,
     expand_short_forms,
     expanded_short_form,
+    names_profile,
     short_key,
     value_at,
 )
@@ -190,9 +192,14 @@ def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator
             yield path
     elif isinstance(present, dict) and _is_short(path, present, value):
         yield from _apply(tree, (*path, short_key(path, present)), value, name_of)
-    elif not same(present, value):
+    elif not same(present, value) and not _is_on(path, present, value):
         _put(tree, path, value)
         yield path
+
+
+def _is_on(path: Steps, present: Any, value: Any) -> bool:
+    """Return whether ``value`` switches on a section that has keys."""
+    return value is True and isinstance(present, dict) and expanded_short_form(path, value) == {}
 
 
 def _is_short(path: Steps, present: dict[str, Any], value: Any) -> bool:
@@ -214,6 +221,10 @@ def _as_written(data: Any, path: Steps) -> Steps:
 def _put(tree: YamlTree, path: Steps, value: Any) -> None:
     """Set the value at ``path``, with room made for it as overrides do."""
     expand_short_forms(tree, path)
+    if path[1:] == ("model",) and path[0] in ROLES:  # none of a server is left in the file
+        present = tree.data.get(path[0])
+        if isinstance(present, dict) and names_profile(tree.data, present.get("model")):
+            del present["model"]
     Override(path, value, key_name(path)).apply(tree)
 
 

@@ -95,7 +95,9 @@ def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
         if isinstance(found, list) and str(path[length]).isdecimal():
             return  # a place in the list
         mapping = expanded_short_form(parent, as_profile(tree.data, parent, found))
-        if mapping is not None and mapping is not found and (mapping or found is True):
+        if isinstance(found, bool) and length == 1 and parent[0] in _ON_OR_OFF:
+            tree.put(parent, {})
+        elif mapping and mapping is not found:
             tree.put(parent, mapping)
 
 

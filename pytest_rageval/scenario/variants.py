@@ -157,7 +157,10 @@ def variant_overrides(tree: YamlTree, name: str) -> list[Override]:
             continue
         at = (VARIANTS, name, key)
         value = as_profile(tree.data, at, written)
-        present = as_profile(tree.data, at, tree.data.get(key, ABSENT))
+        present = tree.data.get(key, ABSENT)
+        # A model without a profile is asked where it is without one.
+        if not (isinstance(value, dict) and "model" in value and "profile" not in value):
+            present = as_profile(tree.data, at, present)
         found += _other_sources(tree, value, at) if key == "dataset" else ()
         if key == "target" and _is_other_target(value, present):
             present = []  # no mapping: replaced as a whole
@@ -171,6 +174,10 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
     ``at`` is where the file says it.
     """
     known = expanded_short_form(path, present)
+    if path == ("human",) and isinstance(value, dict) and "column" in value:
+        known = None if isinstance(present, list) else known  # in place of the files
+    if value is True and known and expanded_short_form(path, value) == {}:
+        return  # it is on
     given = value
     replaces = value is None or (isinstance(value, list) and path != ("dataset",))
     if isinstance(known, dict) and not isinstance(value, dict) and not replaces:

@@ -41,6 +41,8 @@ def overridden(text: str, option: str) -> Any:
         ("[acc, {mine: {column: accuracy}}]", "accuracy=0.1", {"acc": 0.1}),
         ("[acc, {use: 'm:f', name: accuracy}]", "accuracy=0.1", {"acc": 0.9, "accuracy": 0.1}),
         ("[acc, {f1: {name: accuracy}}]", "accuracy=0.1", {"acc": 0.9, "accuracy": 0.1}),
+        # One that is called as one of ours: the alias means it, as in the file.
+        ("[{column: acc}]", "accuracy=0.1", {"acc": 0.1}),
         # What is no metric at all is somebody else's problem.
         ("acc", "accuracy=0.1", {"acc": 0.1}),
         ("[acc, {use: 5}, 7, {}, [accuracy]]", "accuracy=0.1", {"acc": 0.1}),

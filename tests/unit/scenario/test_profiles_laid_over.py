@@ -23,6 +23,7 @@ models:
   local: {model: qwen3, base_url: 'http://local/v1'}
   strong: {model: big, temperature: 0, repeats: 2, api_key_env: KEY_B}
   gpt-4.1: {concurrency: 2}
+  mini: {price: 2}
 """
 
 
@@ -161,6 +162,7 @@ def test_what_a_target_is_asked_with(
     assert filled("target", text, variant, *options) == expected
 
 
+GPT = {"model": "gpt", "base_url": "https://host/v1", "api_key_env": "KEY_A"}
 STRONG = {"model": "big", "temperature": 0, "api_key_env": "KEY_B"}
 
 
@@ -247,13 +249,65 @@ def test_another_model_of_an_option_is_asked_at_the_server_of_the_profile(
     assert again == {**found, "model": "more"}
 
 
-def test_another_model_of_a_patch_is_asked_at_the_server_of_the_profile(tmp_path: Path) -> None:
+def test_a_patch_says_all_of_another_model_as_a_variant_does(tmp_path: Path) -> None:
+    """Beside the old profile, the new key would go to its server."""
     path = tmp_path / "s.rageval.yaml"
     path.write_text(f"{BASE}judge: local\n", "utf-8")
-    assert patch_scenario(path, {"judge.model": "x"}) == ("judge.model",)
-    assert path.read_text("utf-8").endswith("\njudge: {profile: local, model: x}\n")
-    assert patch_scenario(path, {"judge": {"model": "strong"}}) == ("judge.model",)
+    patch_scenario(path, {"judge": {"model": "x", "api_key_env": "KEY_C", "base_url": None}})
+    assert path.read_text("utf-8").endswith("\njudge: {model: x, api_key_env: KEY_C}\n")
+    patch_scenario(path, {"judge": {"model": "strong"}})
     assert path.read_text("utf-8").endswith("\njudge: {model: strong}\n")
+
+
+@pytest.mark.parametrize("written", ["", "judge: {profile: strong}"])
+def test_a_patch_may_say_keys_before_their_profile(tmp_path: Path, written: str) -> None:
+    """JSON that is sorted does."""
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{BASE}{written}\n", "utf-8")
+    keys = {"api_key_env": "K", "base_url": "http://gw/v1", "model": "m1", "profile": "local"}
+    patch_scenario(path, {"judge": {**keys, "repeats": 3}})
+    found = parse_yaml(path.read_text("utf-8"), "").data["judge"]
+    assert found == {**keys, "repeats": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "variant", "options", "expected"),
+    [
+        # A variant with a model of its own beside a bare target.
+        (
+            "target: strong",
+            "{target: {model: gpt, api_key_env: KEY_C}}",
+            [],
+            {"model": "gpt", "api_key_env": "KEY_C"},
+        ),
+        # Options before their profile.
+        (
+            "target: {profile: strong}",
+            "",
+            ["target.base_url='http://x'", "target.profile=local"],
+            {"type": "chat", **LOCAL, "base_url": "http://x"},
+        ),
+        # The same model again, and a profile that is a price alone.
+        (f"target: {{{HOST}}}", "{target: {model: gpt, prompt: P}}", [], {**GPT, "prompt": "P"}),
+        (
+            f"target: {{{HOST}}}",
+            "{target: {model: mini}}",
+            [],
+            {"type": "chat", **GPT, "model": "mini", "price": 2},
+        ),
+        # What only the old server takes.
+        (
+            "target: {model: x, base_url: 'http://y', extra_body: {k: 1}, prompt: P}",
+            "{target: strong}",
+            [],
+            {"type": "chat", **STRONG, "prompt": "P"},
+        ),
+    ],
+)
+def test_a_key_goes_to_no_other_server_than_was_said(
+    text: str, variant: str, options: list[str], expected: Any
+) -> None:
+    assert filled("target", text, variant, *options) == expected
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pytest_rageval import patch_scenario
-from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.loader import inspect_tree
 from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.scenario.yaml.tree import parse_yaml
@@ -114,7 +113,7 @@ def test_true_is_a_mapping_without_keys(section: str, part: str, tmp_path: Path)
     on, other = f"{section}: true", f"{section}: {part}"
     same(section, on, other, "", f"{section}.{key}={value}")
     same(section, on, other, f"{{{section}: {part}}}")
-    same(section, other, on, f"{{{section}: true}}")  # as any single value, true replaces
+    same(section, other, other, f"{{{section}: true}}")  # it is on
     same(section, other, f"{section}: null", f"{{{section}: false}}")
     same(section, f"{section}: false", other, f"{{{section}: {part}}}")
     same(section, f"{section}: false", on, f"{{{section}: true}}")
@@ -126,16 +125,14 @@ def test_true_is_a_mapping_without_keys(section: str, part: str, tmp_path: Path)
         path.write_text(f"{BASE}{on}\n", "utf-8")
         assert patch_scenario(path, changes) == (f"{section}.{key}",)
         assert path.read_text("utf-8").endswith(f"\n{other}\n")
-    for word in (True, False):
-        path.write_text(f"{BASE}{other}\n", "utf-8")
-        assert patch_scenario(path, {section: word}) == (section,)
-        assert path.read_text("utf-8").endswith(f"\n{section}: {str(word).lower()}\n")
+    path.write_text(f"{BASE}{other}\n", "utf-8")
+    assert patch_scenario(path, {section: True}) == ()
+    assert patch_scenario(path, {section: False}) == (section,)
+    assert path.read_text("utf-8").endswith(f"\n{section}: false\n")
 
 
-def test_what_is_switched_off_has_no_parts_to_set() -> None:
-    """An option says that there are parts, the file that there is nothing: one must change."""
-    with pytest.raises(ScenarioError, match=r"--rag-set citations\.of=ids: .*no parts"):
-        read("citations", "citations: false", "", "citations.of=ids")
+def test_a_part_that_is_set_switches_a_section_on() -> None:
+    same("citations", "citations: false", "citations: {of: ids}", "", "citations.of=ids")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_decimal_of_a_row_has_its_text(rows: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("2024_01", 202401), ("1_000", 1000), ("0x1F", 31), ("-0b11", -3)]
+    ("text", "number"), [("2024_01", 202401), ("10_00", 1000), ("0x1F", 31), ("-0b11", -3)]
 )
 @pytest.mark.parametrize("rows", ["[%s]", "{rows: [%s]}"])
 @pytest.mark.parametrize("place", ["dataset: %s", "variants: {v: {dataset: %s}}"])
@@ -94,6 +94,9 @@ def test_a_whole_number_of_a_row_is_that_number(text: str) -> None:
 )
 def test_a_number_of_the_scenario_itself_may_be_written_with_underscores(text: str) -> None:
     """Only rows hold ids: a limit of 1_000 is 1,000, and 0x10 is 16."""
+    assert inline_text(parsed("dataset: [{a: 1_000, b: -12_345_678}]").data["dataset"][0]) == (
+        "{a: 1000, b: -12345678}"
+    )
     for written, number in (("1_000", 1000), ("0x10", 16), ("0b11", 3)):
         found = repr(parsed(text.replace("%s", written)).data)
         assert found == repr(parsed(text.replace("%s", str(number))).data)
