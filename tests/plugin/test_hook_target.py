@@ -118,3 +118,28 @@ class TestKeptAnswers:
             assert project.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
             answers = [project.results(name)["samples"][0]["answer"] for name in ("qa", "qb")]
             assert answers == ["Paris acme", "Paris other"]
+
+    @pytest.mark.parametrize("hook", ["partial(ask, model=scenario.variant)", "bot(scenario)"])
+    def test_each_variant_has_its_own(self, project: Project, hook: str) -> None:
+        """The hook is told the variant: it may give each another function that looks alike."""
+        project.conftest(f"""
+        from functools import partial
+
+        def ask(question, model):
+            return "Paris acme" if model == "good" else "no idea"
+
+        def bot(scenario):
+            return lambda question: ask(question, scenario.variant)
+
+        def pytest_rageval_target(config, scenario):
+            return {hook}
+        """)
+        project.scenario(
+            SCENARIO
+            + "    target: {type: hook, cache_answers: true, version: v1}\n"
+            + "    variants: {bad: {}, good: {}}\n"
+        )
+        for mode in ("readwrite", "replay"):
+            assert project.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
+            answers = [project.results(f"qa/{of}")["samples"][0] for of in ("bad", "good")]
+            assert [one["answer"] for one in answers] == ["no idea", "Paris acme"]

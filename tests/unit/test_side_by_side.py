@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,21 @@ def test_a_function_answers_for_a_variant() -> None:
         evaluate_variants({**SCENARIO, "variants": given}),
     ):
         assert [one.mean for one in again.ranking.variants] == [1.0, 1.0]
+
+
+def test_functions_that_look_alike_keep_the_answers_of_their_variant() -> None:
+    """Also without a cache folder: replies are kept until the end of the call."""
+
+    def ask(question: str, says: str) -> str:
+        return says
+
+    said = {"low": "no", "high": "True"}
+    found = evaluate_variants(
+        {**SCENARIO, "target": {"type": "hook", "cache_answers": True, "version": "1"}},
+        variants={name: {} for name in said},
+        targets={name: partial(ask, says=text) for name, text in said.items()},
+    )
+    assert {one.name: one.mean for one in found.ranking.variants} == {"low": 0.0, "high": 1.0}
 
 
 def test_files_are_written_for_each_and_for_all(tmp_path: Path) -> None:

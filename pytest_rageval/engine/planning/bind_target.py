@@ -179,6 +179,7 @@ def _plan(
             "version": _expanded(spec.version),
             "options": options.identity(),
             **(_scenario_identity(binding) if options.is_of_scenario else {}),
+            **_variant_identity(binding, options),
         },
         fields=options.fields,
     )
@@ -188,6 +189,16 @@ def _scenario_identity(binding: Binding) -> dict[str, str]:
     """Return which scenario this is, in any checkout."""
     path = binding.run_paths.shown(binding.loaded.path.absolute())
     return {"scenario": path, "name": binding.scenario.name}
+
+
+def _variant_identity(binding: Binding, options: TargetOptions) -> dict[str, str]:
+    """Return the variant, if there is one and a function was given for it; a fixture is not told.
+
+    A hook may give another function to each, and two partials or objects look alike.
+    """
+    variant = binding.loaded.variant
+    is_told = options.is_of_scenario and options.pytest_fixture is None
+    return {"variant": variant} if variant and is_told else {}
 
 
 def _expanded(version: str) -> str:

@@ -120,14 +120,20 @@ def two(question: str) -> str:
     return question
 
 
-def placed(root: Path, folder: str, text: str, given: object = None, **run: Any) -> Any:
-    """Return the target of a scenario in a folder of a checkout."""
+def placed(
+    root: Path, folder: str, text: str, given: object = None, variant: str = "", **run: Any
+) -> Any:
+    """Return the target of a scenario, or of its variant, in a folder of a checkout."""
     path = root / folder / "s.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEAD + text, "utf-8")
     settings = RunSettings(**{"cache_dir": root / "kept", **run})
     return make_plan(
-        path, run_paths=RunPaths(root), run=settings, give_target=lambda _: given
+        path,
+        run_paths=RunPaths(root),
+        run=settings,
+        give_target=lambda _: given,
+        variant=variant,
     ).target
 
 
@@ -196,6 +202,44 @@ def test_answers_of_a_given_function_are_kept_under_a_version_only(
     assert first != placed(tmp_path, "a", versioned, two).identity
     assert first != placed(tmp_path, "b", versioned, one).identity
     assert first != placed(tmp_path, "a", versioned.replace("v1", "v2"), one).identity
+
+
+VARIANTS = "\nvariants: {old: {}, new: {gates: {em: 0.5}}}"
+
+
+@pytest.mark.parametrize("own", ["type: hook", "use: 'os.path:basename'", "url: 'http://h.test'"])
+def test_each_variant_has_the_answers_of_the_function_that_it_was_given(
+    tmp_path: Path, own: str
+) -> None:
+    """[E9] The hook is told the variant, and ``targets`` names it: partials look alike."""
+    text = f"target: {{{own}, version: v1, cache_answers: true}}"
+    plain = placed(tmp_path, "a", text, one).identity
+    old, new, again = (
+        placed(tmp_path, "a", text + VARIANTS, one, variant).identity
+        for variant in ("old", "new", "old")
+    )
+    assert old == again != new
+    assert plain == {name: part for name, part in old.items() if name != "variant"}
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "use: 'os.path:basename'",
+        "url: 'http://h.test'",
+        "dbgpt: 'http://h.test', app: a, model: m",
+        "model: m, base_url: 'http://h.test/v1'",
+        "type: fixture",
+        "fixture: app_url, url: /ask",
+    ],
+)
+def test_variants_share_the_answers_of_one_system(tmp_path: Path, own: str) -> None:
+    """[E9] They differ in metrics or gates, and nobody is asked twice."""
+    text = f"target: {{{own}, cache_answers: true}}"
+    old, new = (
+        placed(tmp_path, "a", text + VARIANTS, variant=name).identity for name in ("old", "new")
+    )
+    assert old == new == placed(tmp_path, "a", text).identity
 
 
 @pytest.mark.parametrize(("own", "given"), [("type: hook", one), ("use: 'os.path:basename'", None)])
