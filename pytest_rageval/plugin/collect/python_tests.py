@@ -317,8 +317,9 @@ class CaseFinder:
         case = callspec.params[PARAMETER]
         if scenario is None or not isinstance(case, Sample | InvalidRow):
             return
-        is_plain = list(callspec.params) == [PARAMETER]
-        variant = "" if is_plain else _without(scenario.names[case.index], callspec.id)
+        order = list(callspec.params)  # as their ids stand in the node id
+        ends = order[0] == PARAMETER, order[-1] == PARAMETER
+        variant = _without(scenario.names[case.index], callspec.id, *ends)
         try:
             plan = scenario.plan(_collector(item), variant)
         except pytest.Collector.CollectError as error:  # too late for an error of the file
@@ -361,18 +362,20 @@ class _TestScenario:
         return self._plans[variant]
 
 
-def _without(name: str, whole: str) -> str:
+def _without(name: str, whole: str, is_first: bool, is_last: bool) -> str:
     """Return the parameters in a node id without the sample's name.
 
-    >>> _without("q1", "q1-gpt")
-    'gpt'
+    >>> _without("1", "1-2-1", True, False), _without("1", "1-2-1", False, True)
+    ('2-1', '1-2')
     """
     # pytest escapes non-ASCII characters by default.
     for spelt in (name, name.encode("unicode_escape").decode("ascii")):
-        if whole.startswith(f"{spelt}-"):
+        if whole == spelt:  # other parameters may be hidden
+            return ""
+        if is_first and whole.startswith(f"{spelt}-"):
             return whole.removeprefix(f"{spelt}-")
-        if whole.endswith(f"-{spelt}"):
+        if is_last and whole.endswith(f"-{spelt}"):
             return whole.removesuffix(f"-{spelt}")
-        if f"-{spelt}-" in whole:
+        if not is_first and not is_last and f"-{spelt}-" in whole:
             return whole.replace(f"-{spelt}-", "-", 1)
     return whole
