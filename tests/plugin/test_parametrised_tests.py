@@ -103,3 +103,73 @@ def test_a_value_that_node_ids_do_not_show_is_the_run_of_the_plain_name(
     assert plain("test_bot.py").ret == pytest.ExitCode.TESTS_FAILED
     assert runs(project) == {"": ["1", "2"], "3": ["1", "2"]}
     assert (project.gates()["em.mean"], project.gates("qa[3]")["em.mean"]) == ("passed", "failed")
+
+
+TWO = "@pytest.mark.parametrize('k', [1, 3])"
+PLAIN = """
+@pytest.mark.rag_scenario("other.yaml")
+def test_other(rageval):
+    rageval.check("x")
+"""
+
+
+@pytest.fixture
+def two(project: Project) -> Project:
+    """Return a project with a test of two runs, and one of another scenario."""
+    written(project, ["1", "2"], head=TWO, given="k", right="True")
+    text = (project.path / "qa.rageval.yaml").read_text("utf-8")
+    project.file("other.yaml", text.replace("name: qa", "name: other"))
+    file = project.path / "test_bot.py"
+    file.write_text(file.read_text("utf-8") + PLAIN, "utf-8")
+    return project
+
+
+@pytest.mark.parametrize(
+    ("head", "conftest"), [(TWO, ""), ("", FIXTURES), ("", K_GENERATED)], ids=str.__len__
+)
+def test_a_test_with_other_parameters_is_its_runs(
+    project: Project, run: Run, head: str, conftest: str
+) -> None:
+    """[E4] There is none without parameters, of which --rag-strict could miss the samples."""
+    project.conftest(conftest)
+    written(project, ["1", "2"], head=head, given="k", right="True")
+    result = run("test_bot.py", "--rag-strict")
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=8)
+
+
+@pytest.mark.parametrize(
+    ("args", "undecided"),
+    [
+        (["-k", "test_other"], ["qa"]),
+        (["-k", "not test_other"], ["other"]),
+        (["--deselect", "test_bot.py::test_other"], ["other"]),
+        (["--deselect", "test_bot.py::test_bot"], ["qa"]),
+        (["-k", "not 1-3 and not 2-3"], ["qa[3]"]),
+        (["-k", "1-3 or 2-3"], ["qa[1]", "other"]),
+    ],
+)
+def test_a_run_that_nobody_selects_is_not_decided(
+    two: Project, plain: Run, args: list[str], undecided: list[str]
+) -> None:
+    """[E4] It is red with --rag-strict, and named if no other run of its file is selected."""
+    result = plain("test_bot.py", *args)
+    assert result.ret == pytest.ExitCode.OK
+    text = result.stdout.str()
+    for name in ("qa[1]", "qa[3]", "qa", "other"):
+        said = f"NOT DECIDED: {name}, none of its 2 cases was selected"
+        assert (said in text) is (name in undecided and "[" not in name)
+    result = plain("test_bot.py", *args, "--rag-strict")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    nodeids = {"qa[1]": "bot(1)", "qa[3]": "bot(3)", "qa": "bot", "other": "other"}
+    failed = [f"FAILED test_bot.py::test_{nodeids[name]}::gate:em.mean *" for name in undecided]
+    result.stdout.fnmatch_lines_random(failed)
+    result.assert_outcomes(**{**result.parseoutcomes(), "failed": 2 * len(undecided)})
+
+
+def test_where_nothing_is_selected_each_test_is_named(two: Project, plain: Run) -> None:
+    """[E4]"""
+    result = plain("test_bot.py", "-k", "nothing")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "NOT DECIDED: qa, none of its 2 cases was selected" in result.stdout.str()
+    assert plain("test_bot.py", "-k", "nothing", "--rag-strict").ret == pytest.ExitCode.USAGE_ERROR

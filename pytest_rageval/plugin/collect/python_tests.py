@@ -39,6 +39,7 @@ from pytest_rageval.plugin.collect.scenario_file import (
 )
 from pytest_rageval.plugin.names import Names
 from pytest_rageval.plugin.run.items import CASE, JUDGE_SAMPLE, check_judged, check_thresholds
+from pytest_rageval.plugin.run.run_settings import note_run
 from pytest_rageval.plugin.run.start_session import ensure_session
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.stats.verdict import shortfalls
@@ -324,6 +325,7 @@ class CaseFinder:
             plan = scenario.plan(_collector(item), variant)
         except pytest.Collector.CollectError as error:  # too late for an error of the file
             raise pytest.UsageError(str(error)) from error
+        note_run(item.config, scenario.nodeid, plan.info)
         item.stash[CASE] = TestedCase(plan, case)
 
 
@@ -347,6 +349,7 @@ class _TestScenario:
 
     def __init__(self, plan: Plan, names: Mapping[int, str]) -> None:
         self.names = names
+        self.nodeid = plan.info.nodeid
         self._plan = plan
         self._plans: dict[str, Plan] = {}
 

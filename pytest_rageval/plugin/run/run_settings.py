@@ -25,12 +25,33 @@ from pytest_rageval.reports.base import OLD_S
 from pytest_rageval.run_paths import folder_name, run_folder
 
 _CLAIMED = pytest.StashKey[dict[Path, tuple[Path, ScenarioInfo]]]()
+_RUNS = pytest.StashKey[dict[str, dict[str, ScenarioInfo]]]()
 
 
 def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
     """Return the scenarios whose files were collected, even if no case is selected."""
     found = (info for _, info in config.stash.get(_CLAIMED, {}).values())
     return list({info.nodeid: info for info in found}.values())
+
+
+def note_run(config: pytest.Config, function: str, info: ScenarioInfo) -> None:
+    """Note a run of the test function with this node id: each value of its parameters is one."""
+    config.stash.setdefault(_RUNS, {}).setdefault(function, {})[info.nodeid] = info
+
+
+def with_collected(
+    config: pytest.Config, selected: Mapping[str, ScenarioInfo]
+) -> dict[str, ScenarioInfo]:
+    """Return the selected scenarios by their node ids, and those without a selected case.
+
+    A test function is its runs, if one of them is selected: without its parameters it is none.
+    """
+    found = dict(selected)
+    for info in collected_scenarios(config):
+        runs = config.stash.get(_RUNS, {}).get(info.nodeid, {})
+        is_split = not runs.keys().isdisjoint(selected)
+        found |= (runs if is_split else {info.nodeid: info}) | found
+    return found
 
 
 def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:

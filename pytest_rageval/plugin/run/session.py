@@ -37,11 +37,11 @@ from pytest_rageval.plugin.run.run_settings import (
     PROBLEMS_OUTPUT,
     UNMET,
     UNMET_OUTPUT,
-    collected_scenarios,
     pass_to_worker,
     remove_shared,
     usage_so_far,
     verdicts_so_far,
+    with_collected,
 )
 from pytest_rageval.plugin.run.transport import error_of, is_of_a_part, outcome_of
 from pytest_rageval.plugin.settings import Settings, is_controller
@@ -151,9 +151,7 @@ class RagevalSession:
         """Return the collected scenarios, each with how many cases are selected."""
         infos = [case.plan.info for case in self._items.values()]
         selected = Counter(info.nodeid for info in infos)
-        scenarios = {info.nodeid: info for info in infos}
-        for info in collected_scenarios(self._config):
-            scenarios.setdefault(info.nodeid, info)
+        scenarios = with_collected(self._config, {info.nodeid: info for info in infos})
         return [replace(info, selected=selected[info.nodeid]) for info in scenarios.values()]
 
     @pytest.hookimpl(optionalhook=True)

@@ -19,7 +19,7 @@ from pytest_rageval.engine.verdict.decide import in_file_order
 from pytest_rageval.model import SampleResult, ScenarioInfo, json_plain
 from pytest_rageval.plugin.exit_status import end_with, is_green, refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run.items import case_of
-from pytest_rageval.plugin.run.run_settings import collected_scenarios
+from pytest_rageval.plugin.run.run_settings import with_collected
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, without_own
 from pytest_rageval.plugin.settings import Settings
@@ -92,8 +92,8 @@ class ShardSession(RagevalSession):
         outcome = yield
         found = [(item, case) for item in items if (case := case_of(item)) is not None]
         counts = Counter(case.plan.info.nodeid for _, case in found)
-        infos = {info.nodeid: info for info in collected_scenarios(self._config)}
-        infos |= {case.plan.info.nodeid: case.plan.info for _, case in found}
+        selected = {case.plan.info.nodeid: case.plan.info for _, case in found}
+        infos = with_collected(self._config, selected)
         self._infos = {
             nodeid: replace(info, selected=counts[nodeid]) for nodeid, info in infos.items()
         }
