@@ -185,19 +185,6 @@ def _unless_a_word(name: str, value: str) -> str:
     return HIDDEN + value[len(run) :] if is_secret else value
 
 
-def shown_option(name: str, value: object) -> object:
-    """Return the option of a metric with secrets hidden, nested ones included.
-
-    Needs a clearer name than ``sounds_secret``: ``tokenizer`` or ``max_tokens`` is no secret.
-    """
-    if isinstance(value, dict):
-        return {key: shown_option(str(key), part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(shown_option(name, part) for part in value)
-    is_hidden = isinstance(value, str) and value and names_secret(name)
-    return HIDDEN if is_hidden else value
-
-
 class Redactor:
     """Removes secrets from texts, even if a server has escaped or encoded them.
 

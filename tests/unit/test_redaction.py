@@ -12,13 +12,13 @@ import pytest
 from planted import ALL, ENCODINGS, spellings
 from within_a_minute import within_a_minute
 
+from pytest_rageval.engine.planning.snapshot import shown_option
 from pytest_rageval.redaction import (
     Redactor,
     host,
     named_secrets,
     query_secrets,
     shown_message,
-    shown_option,
     shown_queries,
     shown_text,
     shown_url,
@@ -219,6 +219,57 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
         "login": {"password": "***", "user": "me"},
         "token": ["***", ""],
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("https://me:hunter2@h.test/x?api_key=abc&k=1", "https://h.test/x?api_key=***&k=1"),
+        ("postgres://svc:pw@db:5432/docs", "postgres://db:5432/docs"),
+        ("Server=db;Password=a b;Port=1", "Server=db;Password=***;Port=1"),
+        ("host=db user=svc password=hunter2", "host=db user=svc password=***"),
+        ("--api-key=0f3c9a12", "--api-key=***"),
+        ("sk-0123456789abcdef0123", "***"),
+        ("Bearer 0f3c9a12", "***"),
+        ("Authorization: Bearer abcdefgh", "***"),
+        ('{"password": "hunter2"}', '{"password": "***"}'),
+    ],
+)
+def test_an_option_is_shown_without_what_it_says_to_be_a_secret(value: str, shown: str) -> None:
+    """[R5] Whatever its name."""
+    assert shown_option("endpoint", value) == shown
+    assert shown_option("args", [value, 5]) == [shown, 5]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://h.test/x?lang=de&k=1",
+        "https://medium.test/@user/post?page=2",
+        "mailto:a@b.test",
+        "two@test",
+        "basic reasoning",
+        "Basic Instinct",
+        "bearer instruments",
+        "Bearer ${TOKEN}",
+        "password=${DB_PASSWORD}",
+        "sort_key=date",
+        "key=value",
+        "max_tokens=5",
+        "keywords=a;b",
+        "token=<eos>",
+        "Does the answer name the key: yes or no?",
+        '{"key": "value", "score": 1}',
+        "api_key=None",
+        "C:\\Users\\me",
+        "s3://bucket/key=1/part",
+        "",
+    ],
+)
+def test_an_option_without_a_secret_is_shown_as_it_is(value: str) -> None:
+    """[R5] Another text would be another definition, and a saved run would be refused."""
+    assert shown_option("endpoint", value) == value
+    assert shown_option("levels", (value, None, True)) == (value, None, True)
 
 
 @pytest.mark.full

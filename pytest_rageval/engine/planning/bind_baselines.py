@@ -260,7 +260,10 @@ def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     for column in plan.info.metrics:
         before = saved.head.scenario.definitions.get(column.name)
         if column.name in metrics and before is not None and before != column.definition:
-            yield f"{column.name} was {before}, and is {column.definition} now"
+            # The hash of what is hidden. Saved without it, the text may hold a password.
+            is_bare = before.count("#") < column.definition.count("#")
+            was = "saved with an option that is hidden now" if is_bare else before
+            yield f"{column.name} was {was}, and is {column.definition} now"
 
 
 def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from pytest_rageval.clients.settings import ClientSettings, client_settings
 from pytest_rageval.engine.plan import BoundMetric, ModelPlan
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.snapshot import shown_option
 from pytest_rageval.errors import MissingExtraError, RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import scenario_gate
 from pytest_rageval.import_path import (
@@ -44,7 +45,6 @@ from pytest_rageval.model import (
     MetricColumn,
     finite_ends,
 )
-from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.answer_specs import FillSpec
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, MetricSpec

@@ -8,12 +8,25 @@ from typing import Any
 import yaml
 
 from pytest_rageval.model import json_plain
-from pytest_rageval.redaction import shown_option, shown_url, sounds_secret, without_credentials
+from pytest_rageval.redaction import (
+    HIDDEN,
+    names_secret,
+    shown_message,
+    shown_queries,
+    shown_url,
+    sounds_secret,
+    without_credentials,
+)
 from pytest_rageval.scenario.schema import Scenario
 
 _VARIABLE = re.compile(r"\$\{\w+\}")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _PLACE = re.compile(r"\$?\{[\w.]+\}")
+_URL_ALONE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+")
+_CREDENTIAL = re.compile(
+    r"(?i)\s*(?:(?:proxy-)?authorization:\s*(?:bearer|basic)\s+(?![${])\S{8,}"
+    r"|(?:bearer|basic)\s+(?![${])(?=\S*\d)\S{8,})\s*"  # "basic reasoning" is none
+)
 
 
 def snapshot_text(scenario: Scenario) -> str:
@@ -39,6 +52,32 @@ def snapshot_text(scenario: Scenario) -> str:
     plain["metrics"] = [_metric(metric) for metric in plain["metrics"]]
     plain["thresholds"] = {name: _bound(spec) for name, spec in plain["thresholds"].items()}
     return dumped(_printable(plain))
+
+
+def shown_option(name: str, value: object) -> object:
+    """Return the option of a metric with secrets hidden, nested ones included.
+
+    Needs a clearer name than ``sounds_secret``: ``tokenizer`` or ``max_tokens`` is no secret.
+    """
+    if isinstance(value, dict):
+        return {key: shown_option(str(key), part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(shown_option(name, part) for part in value)
+    if not isinstance(value, str):
+        return value
+    return HIDDEN if value and names_secret(name) else shown_value(value)
+
+
+def shown_value(text: str) -> str:
+    """Return the value of an option without what it says itself to be a secret.
+
+    >>> shown_value("https://me:pw@h/x?api_key=abc&k=1"), shown_value("Server=x;Password=a b;")
+    ('https://h/x?api_key=***&k=1', 'Server=x;Password=***;')
+    """
+    if _CREDENTIAL.fullmatch(text):
+        return HIDDEN
+    is_url = _URL_ALONE.fullmatch(text)
+    return shown_message(shown_queries(without_credentials(text)) if is_url else text)
 
 
 def _bound(spec: dict[str, Any]) -> Any:
@@ -107,7 +146,7 @@ def _unnamed(name: str, value: Any) -> Any:
     is_secret = sounds_secret(name) and not name.endswith("_env")
     if is_secret and not _is_places(value):
         return "***"
-    return without_credentials(value) if _URL.match(value) else value
+    return shown_value(without_credentials(value) if _URL.match(value) else value)
 
 
 def _places_only(value: Any) -> Any:

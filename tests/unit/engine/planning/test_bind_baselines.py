@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,23 @@ def test_another_version_of_a_metric_is_refused(folder: Folder) -> None:
     file.write_text(file.read_text("utf-8").replace("f1 v1", "f1 v0"), "utf-8")
     (problem,) = folder.refused(HEAD + MAIN + rows(*NOW))
     assert "f1 was f1 v0 (tokenizer=auto), and is f1 v1 (tokenizer=auto) now" in problem
+
+
+def test_an_option_that_was_saved_with_its_password_is_not_shown(folder: Folder) -> None:
+    """[R5] It is another password or not: that cannot be told, and the file has to go."""
+    text = "def near(answer, endpoint):\n    return 1.0\n"
+    (folder.path / "near_by_url.py").write_text(text, "utf-8")
+    url = "https://me:hunter2@h.test/x"
+    head = f"name: s\nmetrics: [{{use: 'near_by_url:near', endpoint: '{url}'}}]\n"
+    folder.save(head + rows(*BEFORE))
+    file = folder.path / ".rageval/s/baselines/main.json"
+    saved = file.read_text("utf-8")
+    assert "hunter2" not in saved
+    assert folder.compare(head + MAIN + rows(*NOW)).metrics["near"].diff == 0.0
+    file.write_text(re.sub(r"https://h.test/x#\w{4}", url, saved), "utf-8")
+    (problem,) = folder.refused(head + MAIN + rows(*NOW))
+    assert "near was saved with an option that is hidden now, and is " in problem
+    assert "hunter2" not in problem
 
 
 def test_scores_that_are_none_of_the_metric_are_refused(folder: Folder) -> None:

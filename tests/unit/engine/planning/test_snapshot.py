@@ -70,11 +70,17 @@ def test_an_option_that_is_a_url_is_shown_without_its_password(
         "index": "postgres://user:hunter2secret@db.test:5/x?a=b",
         "hosts": ["http://user:hunter2secret@one.test/", "two@test"],
         "prompt": "Write to me: a@b.test",
+        "dsn": "Server=db;Password=hunter2secret",
+        "args": ["--token={question}", "--api-key=hunter2secret", "--lang=de"],
+        "headers": ["Authorization: Bearer hunter2secret"],
     }
     assert target_of({"use": "json:dumps", "options": options})["options"] == {
         "index": "postgres://db.test:5/x?a=b",
         "hosts": ["http://one.test/", "two@test"],
         "prompt": "Write to me: a@b.test",
+        "dsn": "Server=db;Password=***",
+        "args": ["--token={question}", "--api-key=***", "--lang=de"],
+        "headers": ["***"],
     }
 
 
