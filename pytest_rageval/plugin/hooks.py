@@ -264,6 +264,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         parametrize(metafunc)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem() -> Generator[None, object, object]:
+    """Plan the run of a test function with the marker ``rag_scenario`` and no other parameters."""
+    made = yield
+    python_tests = sys.modules.get("pytest_rageval.plugin.collect.python_tests")
+    if python_tests is not None:
+        python_tests.plan_plain(made)
+    return made
+
+
 @pytest.fixture
 def rag_sample() -> object:
     """Return the sample of a test with ``@pytest.mark.rag_scenario``."""

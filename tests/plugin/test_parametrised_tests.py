@@ -173,3 +173,100 @@ def test_where_nothing_is_selected_each_test_is_named(two: Project, plain: Run) 
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert "NOT DECIDED: qa, none of its 2 cases was selected" in result.stdout.str()
     assert plain("test_bot.py", "-k", "nothing", "--rag-strict").ret == pytest.ExitCode.USAGE_ERROR
+
+
+COMPARED = """
+name: qa
+metrics: [em]
+compare: main
+dataset: [{id: "1", question: q1, references: [x]}, {id: "2", question: q2, references: [x]}]
+"""
+MARKED = """
+import pytest
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.rag_scenario("qa.yaml")
+def test_bot(rageval, k):
+    rageval.check("x")
+
+def test_plain():
+    pass
+"""
+PLAIN_ONE = """
+import pytest
+
+@pytest.mark.rag_scenario("qa.yaml")
+def test_bot(rageval):
+    rageval.check("x")
+
+def test_plain():
+    pass
+"""
+BY_FIXTURE = MARKED.replace('@pytest.mark.parametrize("k", [1, 3])\n', "")
+IN_CLASS = """
+import pytest
+
+@pytest.mark.rag_scenario("qa.yaml")
+class TestBot:
+    @pytest.mark.parametrize("k", [1, 3])
+    def test_bot(self, rageval, k):
+        rageval.check("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "conftest"),
+    [
+        (PLAIN_ONE, ""),
+        (MARKED, ""),
+        (IN_CLASS, ""),
+        (BY_FIXTURE, FIXTURES),
+        (BY_FIXTURE, K_GENERATED.replace("    ", '    if "k" in metafunc.fixturenames: ')),
+    ],
+)
+def test_each_run_is_compared_with_its_own_saved_run(
+    project: Project, plain: Run, test: str, conftest: str
+) -> None:
+    """[E15] However the test got its parameters; nothing is looked for under the plain name."""
+    project.file("qa.yaml", COMPARED)
+    project.conftest(conftest)
+    project.file("test_bot.py", test)
+    assert plain("test_bot.py", "--rag-save", "main").ret == pytest.ExitCode.OK
+    assert plain("test_bot.py").ret == pytest.ExitCode.OK
+    names = ["qa"] if test == PLAIN_ONE else ["qa[1]", "qa[3]"]
+    assert [project.results(name)["comparison"]["metrics"]["em"]["diff"] for name in names] == [
+        0.0 for _ in names
+    ]
+
+
+@pytest.mark.parametrize("test", [PLAIN_ONE, MARKED, IN_CLASS])
+@pytest.mark.parametrize("args", [[], ["-n", "2"]])
+def test_a_saved_run_that_is_missing_is_told(
+    project: Project, plain: Run, test: str, args: list[str]
+) -> None:
+    """[E15] With workers, too: they do not end without a word."""
+    project.file("qa.yaml", COMPARED)
+    project.file("test_bot.py", test)
+    project.file("test_other.py", "def test_other():\n    pass\n")
+    result = plain("test_bot.py", "test_other.py", *args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    text = result.stdout.str()
+    assert "INTERNALERROR" not in text + result.stderr.str()
+    names = ["qa"] if test == PLAIN_ONE else ["qa[1]", "qa[3]"]
+    for name in names:
+        assert text.count(f"no saved run 'main' (.rageval/{name}/baselines/main.json)") == 1
+    assert ("1 passed" in text or "2 passed" in text) is bool(args)
+
+
+@pytest.mark.parametrize("select", [["-k", "test_plain"], ["-k", "1-1 or 2-1"]])
+def test_a_run_that_is_not_collected_needs_no_saved_run(
+    project: Project, plain: Run, select: list[str]
+) -> None:
+    """[E15] Of a test that an argument names, and of another one."""
+    project.file("qa.yaml", COMPARED)
+    project.file("test_bot.py", MARKED.replace("[1, 3]", "[1]"))
+    plain("test_bot.py", "--rag-save", "main")
+    project.file("test_bot.py", MARKED)
+    ids = ["test_bot.py::test_plain", "test_bot.py::test_bot[1-1]", "test_bot.py::test_bot[2-1]"]
+    assert plain(*ids).ret == pytest.ExitCode.OK
+    assert plain(*ids, *select).ret == pytest.ExitCode.OK

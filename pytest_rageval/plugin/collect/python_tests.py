@@ -250,8 +250,6 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         prepare_live_run(config, plan)
     names = Names()
     scenario = _TestScenario(plan, {case.index: names.give(case.id) for case in plan.cases})
-    if definition.get_closest_marker("parametrize") is None:
-        scenario.plan(collector)  # here, a problem is an error of this file only
     config.stash.setdefault(_SCENARIOS, {})[definition.nodeid] = scenario
     metafunc.parametrize(
         PARAMETER,
@@ -297,6 +295,25 @@ def _scenario_path(mark: pytest.Mark, definition: pytest.Item) -> Path:
     )
 
 
+def plan_plain(made: object) -> None:
+    """Plan the run of a test function without other parameters, of which items were just made.
+
+    Whether it has some is known only now: fixtures and hooks give them, too. Here, a problem is an
+    error of its file only.
+    """
+    for item in made if isinstance(made, list) else ():
+        callspec = getattr(item, "callspec", None)
+        if callspec is None or list(callspec.params) != [PARAMETER]:
+            continue
+        if (scenario := _scenario_of(item, callspec)) is not None:
+            scenario.plan(_collector(item))
+
+
+def _scenario_of(item: pytest.Item, callspec: Any) -> _TestScenario | None:
+    known = item.config.stash.get(_SCENARIOS, {})
+    return known.get(item.nodeid.removesuffix(f"[{callspec.id}]"))
+
+
 class CaseFinder:
     """Gives each item of a test function its case during collection."""
 
@@ -314,7 +331,7 @@ class CaseFinder:
         callspec = getattr(item, "callspec", None)
         if callspec is None or PARAMETER not in callspec.params:
             return
-        scenario = item.config.stash[_SCENARIOS].get(item.nodeid.removesuffix(f"[{callspec.id}]"))
+        scenario = _scenario_of(item, callspec)
         case = callspec.params[PARAMETER]
         if scenario is None or not isinstance(case, Sample | InvalidRow):
             return
