@@ -254,7 +254,8 @@ def test_a_saved_run_that_is_missing_is_told(
     assert "INTERNALERROR" not in text + result.stderr.str()
     names = ["qa"] if test == PLAIN_ONE else ["qa[1]", "qa[3]"]
     for name in names:
-        assert text.count(f"no saved run 'main' (.rageval/{name}/baselines/main.json)") == 1
+        said = f"no saved run 'main' (.rageval/{name}/baselines/main.json)"
+        assert text.count(said) in (1, 2)  # as an error of its file; pytest's summary may repeat it
     assert ("1 passed" in text or "2 passed" in text) is bool(args)
 
 

@@ -371,7 +371,7 @@ def test_a_variant_whose_saved_run_is_missing_is_wrong_use(bot: Project) -> None
     result = bot.pytest("test_bot.py", "--rag-compare", "main")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
-    assert "main" in result.stderr.str()
+    assert "no saved run 'main'" in result.stdout.str()
 
 
 @pytest.mark.parametrize("recorded", ["", ", retrieved_ids: [d9, d1]"], ids=["none", "old ones"])

@@ -61,6 +61,7 @@ MARKER = "rag_scenario"
 PARAMETER = "rag_sample"
 
 _SCENARIOS = pytest.StashKey[dict[str, "_TestScenario"]]()
+_IS_REFUSED = pytest.StashKey[bool]()
 _NAME = "rageval-python-tests"
 
 
@@ -317,6 +318,9 @@ def _scenario_of(item: pytest.Item, callspec: Any) -> _TestScenario | None:
 class CaseFinder:
     """Gives each item of a test function its case during collection."""
 
+    def __init__(self) -> None:
+        self._refused: set[str] = set()
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Fail a test that caught the failure of ``check`` and passed."""
@@ -340,15 +344,26 @@ class CaseFinder:
         variant = _without(scenario.names[case.index], callspec.id, *ends)
         try:
             plan = scenario.plan(_collector(item), variant)
-        except pytest.Collector.CollectError as error:  # too late for an error of the file
-            raise pytest.UsageError(str(error)) from error
+        except pytest.Collector.CollectError as error:
+            self._refuse(item, str(error))
+            return
         note_run(item.config, scenario.nodeid, plan.info)
         item.stash[CASE] = TestedCase(plan, case)
+
+    def _refuse(self, item: pytest.Item, message: str) -> None:
+        """Report an error of the item's file, once: here, one that is raised ends a worker."""
+        item.stash[_IS_REFUSED] = True
+        if message not in self._refused:
+            self._refused.add(message)
+            report = pytest.CollectReport(_collector(item).nodeid, "failed", message, [])
+            item.config.hook.pytest_collectreport(report=report)
 
 
 def checker(item: pytest.Item) -> Checker:
     """Return the checker of this test; an invalid row fails the test."""
     case = item.stash.get(CASE, None)
+    if _IS_REFUSED in item.stash:  # workers run it all the same
+        pytest.fail("its scenario cannot run: see the error of its file", pytrace=False)
     if not isinstance(case, TestedCase):
         pytest.fail("'rageval' needs @pytest.mark.rag_scenario('x.rageval.yaml')", pytrace=False)
     if isinstance(case.case, InvalidRow):

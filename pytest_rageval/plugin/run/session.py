@@ -182,7 +182,9 @@ class RagevalSession:
         self._is_refused = True
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note a refused scenario."""
+        """Note a refused scenario, and mark the report of a test's for the controller."""
+        if report.failed and self._is_refused:
+            setattr(report, _REFUSED, True)
         self._is_refused = self._is_refused or hasattr(report, _REFUSED)
         self._is_broken_off = self._is_broken_off or report.failed
         if report.failed and hasattr(report, _OF_SCENARIO):
