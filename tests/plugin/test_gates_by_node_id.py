@@ -94,3 +94,41 @@ def test_a_gate_is_deselected_by_its_node_id(failing: Project, run: Run) -> None
     result = run("qa.rageval.yaml", "--deselect=qa.rageval.yaml::gate:em.mean", "-rs")
     result.assert_outcomes(passed=3 + 2, xfailed=1, skipped=1)
     result.stdout.fnmatch_lines(["gate em.mean *skipped deselected (0.7500 < 0.9000)"])
+
+
+@pytest.mark.parametrize("variants", [["dense", "sparse"], ["dense (v2)", "sparse (v1)"]])
+def test_lf_does_not_forget_a_gate_of_a_variant(project: Project, variants: list[str]) -> None:
+    """[G6] Nor does its node id from the summary lead nowhere."""
+    project.rows([{"id": "a", "answer": "Paris", "references": ["Paris"]}])
+    project.scenario(
+        "name: qa\nmetrics: [em]\ndataset: qa.jsonl\nvariants:\n"
+        f'  "{variants[0]}": {{gates: {{em: 0.9}}}}\n'
+        f'  "{variants[1]}": {{gates: {{em: {{max: 0.5}}}}}}\n'
+    )
+    failed = f"qa.rageval.yaml::{variants[1]}::gate:em.mean"
+    for args in ([], ["--lf"], [failed]):
+        result = project.pytest(*args)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        assert f"FAILED {failed}" in result.stdout.str()
+
+
+@pytest.mark.parametrize("folder", ["d", "d (1)", "d[1]"])
+@pytest.mark.parametrize("given", ["", ", k"])
+def test_lf_does_not_forget_a_gate_of_a_test_in_any_folder(
+    project: Project, folder: str, given: str
+) -> None:
+    """[G6] The test is mended, the gate of another one is not."""
+    project.file("qa.yaml", "name: qa\nmetrics: [em]\ngates: {em: {max: 0.5}}\ndataset: qa.jsonl\n")
+    project.rows([{"id": "a", "answer": "Paris", "references": ["Paris"]}])
+    mark = "@pytest.mark.parametrize('k', ['(x)'])\n" if given else ""
+    project.file(
+        f"{folder}/test_bot.py",
+        f"import pytest\n\n{mark}@pytest.mark.rag_scenario('qa.yaml')\n"
+        f"def test_bot(rageval{given}):\n    rageval.check()\n",
+    )
+    project.file("test_plain.py", TEST.format("False"))
+    project.pytest().assert_outcomes(failed=2, passed=2)
+    project.file("test_plain.py", TEST.format("1 == 1"))
+    result = project.pytest("--lf")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["FAILED d*::test_bot*::gate:em.mean*"])

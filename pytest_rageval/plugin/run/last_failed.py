@@ -71,9 +71,10 @@ def _scenario(nodeid: str) -> str | None:
     for prefix in WHOLE_PREFIXES:
         before, separator, _ = nodeid.partition(f"::{prefix}")
         if separator:
-            # The variant of a parametrised test is in brackets. All variants run.
-            function, bracket, _ = before.partition("(")
-            return function if bracket and "::" in function else before
+            # The variant of a parametrised test is in brackets. All variants run. A folder, and a
+            # variant of a scenario file, may have brackets in its own name.
+            file, colons, test = before.partition("::")
+            return f"{file}{colons}{test.partition('(')[0]}" if file.endswith(".py") else before
     return None
 
 
@@ -109,4 +110,6 @@ class LastFailedGates:
 
     def _is_of_failed(self, collector: pytest.Collector, item: pytest.Item) -> bool:
         above = collector.parent.nodeid if collector.parent is not None else None  # of a variant
-        return bool({collector.nodeid, above, item.nodeid.partition("[")[0]} & self._scenarios)
+        file, colons, test = item.nodeid.partition("::")
+        function = f"{file}{colons}{test.partition('[')[0]}"
+        return bool({collector.nodeid, above, function} & self._scenarios)
