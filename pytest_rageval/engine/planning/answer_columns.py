@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.planning.binding import Binding
@@ -29,10 +29,19 @@ def read_of_answers(binding: Binding) -> frozenset[str]:
     sections |= {info.section for info in infos if info.section is not None}
     found = {name for name, section in SECTION_OF.items() if section in sections}
     found |= {"nuggets" for info in infos if "nuggets" in info.needs}
-    gated = (part for part in scenario.gates.values() if isinstance(part, Mapping))
-    if any(not _BY_CONFIDENCE.isdisjoint(part) for part in gated):
+    if any(not _BY_CONFIDENCE.isdisjoint(part) for part in _gated(scenario.gates)):
         found.add("confidence")
     return frozenset(found)
+
+
+def _gated(gates: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield what gates ask of each metric, also of each value of a field (``by``)."""
+    parts = {name: part for name, part in gates.items() if isinstance(part, Mapping)}
+    by = parts.pop("by", {})
+    yield from parts.values()
+    for of_field in by.values():
+        if isinstance(of_field, Mapping):
+            yield from (part for part in of_field.values() if isinstance(part, Mapping))
 
 
 def read_beside_answers(binding: Binding, columns: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -190,6 +190,30 @@ def test_the_name_that_is_filled_says_which_end_is_sure(plan: MakePlan, blank: o
     assert only(plan(rows(row, extra="gates: {em: {aurc: 1}}"))).confidence == 0.75
 
 
+@pytest.mark.parametrize(
+    ("gates", "read"),
+    [
+        ("em: {aurc: 1}", True),
+        ("em: {selective: {coverage: 0.8, min: 0.5}}", True),
+        ("em: 0.5", False),
+        ("by: {lang: {em: 0.5}}", False),
+        ("by: {lang: {em: {mean: 0.5}}}, em: {mean: 0.5}", False),
+        ("by: {confidence: {em: 0.5}}", False),
+        ("by: {lang: {em: {aurc: 1}}}", True),
+        ("by: {lang: {em: {mean: 0.5, selective: {coverage: 0.8, min: 0.5}}}}", True),
+        # A field may be called like a gate.
+        ("by: {aurc: {em: 0.5}}", False),
+        ("by: {aurc: {em: {aurc: 1}}}", True),
+    ],
+)
+def test_confidence_is_read_for_a_gate_about_it(plan: MakePlan, gates: str, read: bool) -> None:
+    """Also of each value of a field. Else the column is metadata."""
+    row = {**ROW, "confidence": 0.75, "lang": "en", "aurc": "x"}
+    sample = only(plan(rows(row, extra=f"gates: {{{gates}}}")))
+    assert (sample.confidence == 0.75) is read
+    assert sample.metadata.get("confidence") == (None if read else 0.75)
+
+
 def test_confidence_lies_between_0_and_1(plan: MakePlan) -> None:
     assert confident(plan, {"p": "0.25"}, "p").confidence == 0.25
     assert confident(plan, {"na_prob": 0.25}, "na_prob").confidence == 0.75
