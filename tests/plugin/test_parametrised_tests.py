@@ -105,6 +105,24 @@ def test_a_value_that_node_ids_do_not_show_is_the_run_of_the_plain_name(
     assert (project.gates()["em.mean"], project.gates("qa[3]")["em.mean"]) == ("passed", "failed")
 
 
+@pytest.mark.skipif(not hasattr(pytest, "HIDDEN_PARAM"), reason="comes with pytest 8.4")
+def test_a_hidden_parameter_behind_the_sample_makes_no_runs_of_single_samples(
+    project: Project, plain: Run
+) -> None:
+    """As pytest-asyncio gives one for its loop."""
+    project.file(
+        "conftest.py",
+        "import pytest\n"
+        "def pytest_generate_tests(metafunc):\n"
+        "    if 'loop' in metafunc.fixturenames:\n"
+        "        metafunc.parametrize('loop', [0], ids=[pytest.HIDDEN_PARAM])\n",
+    )
+    head = "@pytest.mark.parametrize('k', [1, 3])"
+    written(project, ["1", "2"], head=head, given="k, loop", right="k == 1")
+    assert plain("test_bot.py").ret == pytest.ExitCode.TESTS_FAILED
+    assert runs(project) == {"1": ["1", "2"], "3": ["1", "2"]}
+
+
 TWO = "@pytest.mark.parametrize('k', [1, 3])"
 PLAIN = """
 @pytest.mark.rag_scenario("other.yaml")

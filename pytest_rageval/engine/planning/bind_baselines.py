@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.snapshot import hashes_in
 from pytest_rageval.engine.scoring.row_digests import NEEDED_AS, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
 from pytest_rageval.errors import (
@@ -261,7 +262,7 @@ def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
         before = saved.head.scenario.definitions.get(column.name)
         if column.name in metrics and before is not None and before != column.definition:
             # The hash of what is hidden. Saved without it, the text may hold a password.
-            is_bare = before.count("#") < column.definition.count("#")
+            is_bare = hashes_in(before) < hashes_in(column.definition)
             was = "saved with an option that is hidden now" if is_bare else before
             yield f"{column.name} was {was}, and is {column.definition} now"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -15,7 +14,7 @@ from pydantic_core import ErrorDetails
 from pytest_rageval.clients.settings import ClientSettings, client_settings
 from pytest_rageval.engine.plan import BoundMetric, ModelPlan
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.engine.planning.snapshot import shown_option
+from pytest_rageval.engine.planning.snapshot import hash_text, shown_option
 from pytest_rageval.errors import MissingExtraError, RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import scenario_gate
 from pytest_rageval.import_path import (
@@ -346,7 +345,7 @@ def _option_text(name: str, value: object) -> str:
     shown = shown_option(name, value)
     if shown == value:
         return f"{value}"
-    return f"{shown}#{hashlib.sha256(repr(value).encode('utf-8', 'replace')).hexdigest()[:4]}"
+    return f"{shown}#{hash_text(value)}"
 
 
 def _option_problem(

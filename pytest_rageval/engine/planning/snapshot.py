@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any
 
@@ -68,12 +69,24 @@ def shown_option(name: str, value: object) -> object:
     return HIDDEN if value and names_secret(name) else shown_value(value)
 
 
+def hash_text(value: object) -> str:
+    """Return a few digits of a hash, which show that what is hidden has changed."""
+    return hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()[:4]
+
+
+def hashes_in(definition: str) -> int:
+    """Return how many options of a metric's definition are hidden, with a hash behind each."""
+    return len(re.findall(r"#[0-9a-f]{4}(?=, |\)$)", definition))
+
+
 def shown_value(text: str) -> str:
     """Return the value of an option without what it says itself to be a secret.
 
     >>> shown_value("https://me:pw@h/x?api_key=abc&k=1"), shown_value("Server=x;Password=a b;")
     ('https://h/x?api_key=***&k=1', 'Server=x;Password=***;')
     """
+    if "\n" in text:  # a prompt
+        return text
     if _CREDENTIAL.fullmatch(text):
         return HIDDEN
     is_url = _URL_ALONE.fullmatch(text)
@@ -146,7 +159,9 @@ def _unnamed(name: str, value: Any) -> Any:
     is_secret = sounds_secret(name) and not name.endswith("_env")
     if is_secret and not _is_places(value):
         return "***"
-    return shown_value(without_credentials(value) if _URL.match(value) else value)
+    plain = without_credentials(value) if _URL.match(value) else value
+    shown = shown_value(plain)
+    return plain if shown == plain else f"{shown}#{hash_text(plain)}"  # another one is another run
 
 
 def _places_only(value: Any) -> Any:

@@ -413,4 +413,5 @@ def _without(name: str, whole: str, is_first: bool, is_last: bool) -> str:
             return whole.removesuffix(f"-{spelt}")
         if not is_first and not is_last and f"-{spelt}-" in whole:
             return whole.replace(f"-{spelt}-", "-", 1)
-    return whole
+    # A parameter at an end may be hidden: the sample's id is not where it stands among them.
+    return whole if is_first and is_last else _without(name, whole, True, True)
