@@ -36,6 +36,9 @@ def four(project: Project) -> Project:
     return project
 
 
+WAYS = ["deep/down", "deep/do/../down", "deep/down/qa.rageval.yaml", "link/down"]
+
+
 class TestSampleScored:
     HOOK = """
         from pathlib import Path
@@ -265,6 +268,39 @@ def pytest_rageval_summary():
             "def test_it(rag_sample, rageval):\n    rageval.check()\n",
         )
         run("tests").assert_outcomes(passed=5)
+
+    def test_it_is_that_of_the_folder_that_a_scenario_is_linked_into(self, four: Project) -> None:
+        """pytest applies each conftest.py above the path as it is spelled."""
+        (four.path / "qa.rageval.yaml").rename(four.file("shared/x", "").with_name("qa.yaml"))
+        four.file("shared/qa.jsonl", (four.path / "qa.jsonl").read_text())
+        four.file("eval/conftest.py", self.HOOKS)
+        four.file("eval/qa.jsonl", (four.path / "qa.jsonl").read_text())
+        (four.path / "eval" / "qa.rageval.yaml").symlink_to("../shared/qa.yaml")
+        result = four.pytest("eval")
+        result.assert_outcomes(passed=5)
+        assert four.gates() == {"more": "passed"}
+        result.stdout.fnmatch_lines(["that is all"])
+
+    @pytest.mark.full
+    def test_so_it_is_of_a_linked_folder(self, deep: Project, run: Run) -> None:
+        deep.file("ev/conftest.py", self.HOOKS.replace("more", "own"))
+        (deep.path / "ev" / "data").symlink_to("../deep/down", target_is_directory=True)
+        deep.file("qa.jsonl", (deep.path / "qa.jsonl").read_text())
+        run("ev").assert_outcomes(passed=6)
+        assert deep.gates() == {"own": "passed", "more": "passed"}
+
+    @pytest.mark.full
+    @pytest.mark.parametrize("argument", WAYS)
+    def test_a_way_to_write_its_folder_changes_nothing(self, deep: Project, argument: str) -> None:
+        """Nor does a folder beside it whose name begins alike."""
+        failing = "def pytest_rageval_gates():\n    raise ValueError\n"
+        deep.file("deep/do/conftest.py", failing)
+        deep.file("deep/down2/conftest.py", failing)
+        deep.file("deep/down2/test_it.py", "def test_it(): pass\n")
+        deep.file("deep/do/test_do.py", "def test_do(): pass\n")
+        (deep.path / "link").symlink_to("deep", target_is_directory=True)
+        deep.pytest("deep/do", "deep/down2", argument).assert_outcomes(passed=7)
+        assert deep.gates() == {"more": "passed"}
 
     def test_without_workers_it_is_loaded_on_the_way(self, deep: Project) -> None:
         deep.pytest().assert_outcomes(passed=5)

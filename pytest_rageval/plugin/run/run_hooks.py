@@ -91,7 +91,13 @@ def implementations(
 
 
 def _is_for(plugin: Path, path: Path) -> bool:
-    return plugin.name != "conftest.py" or path.resolve().is_relative_to(plugin.parent.resolve())
+    if plugin.name != "conftest.py":
+        return True
+    # A link is in the folder where pytest finds it, and in that of what it leads to. Both a path
+    # and a plugin's name may be spelled through a link to the rootdir.
+    ways = (Path(os.path.normpath(path)), path.parent.resolve() / path.name, path.resolve())
+    folders = (plugin.parent, plugin.parent.resolve())
+    return any(way.is_relative_to(folder) for way in ways for folder in folders)
 
 
 def _checked(name: str, found: Any, config: pytest.Config) -> Implementation:
