@@ -109,10 +109,20 @@ class Results:
 
     @property
     def left_out(self) -> list[ScenarioInfo]:
-        """The scenarios without a selected case, in the order of their files."""
+        """The scenarios without a selected case, in the order of their files.
+
+        A file is none if a part of it ran, nor is a test function that ran with other parameters.
+        """
         paths = {cases.info.path for cases in self._scenarios.values()}
         found = (info for _, info in sorted(self._left_out.items()))
-        return [info for info in found if info.path not in paths]
+        return [
+            info
+            for info in found
+            if info.path not in paths or not (info.is_of_file or self._has_runs(info.nodeid))
+        ]
+
+    def _has_runs(self, function: str) -> bool:
+        return any(nodeid.startswith(f"{function}(") for nodeid in self._scenarios)
 
     def info(self, scenario: str) -> ScenarioInfo:
         """Return the facts about the scenario with the node id ``scenario``."""

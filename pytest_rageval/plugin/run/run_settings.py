@@ -29,9 +29,17 @@ _RUNS = pytest.StashKey[dict[str, dict[str, ScenarioInfo]]]()
 
 
 def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
-    """Return the scenarios whose files were collected, even if no case is selected."""
-    found = (info for _, info in config.stash.get(_CLAIMED, {}).values())
-    return list({info.nodeid: info for info in found}.values())
+    """Return the scenarios whose files were collected, even if no case is selected.
+
+    The first of several test functions over a file claimed its name. The others are here by their
+    runs whose cases were collected: the node id of one function collects no case of another. A
+    file that a function claimed before is here, too.
+    """
+    found = {info.nodeid: info for _, info in config.stash.get(_CLAIMED, {}).values()}
+    for function, runs in config.stash.get(_RUNS, {}).items():
+        if function not in found:
+            found |= runs
+    return list(found.values())
 
 
 def note_run(config: pytest.Config, function: str, info: ScenarioInfo) -> None:
@@ -70,6 +78,8 @@ def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
     for folder in folders:
         other, known = claimed.setdefault(folder, (path.resolve(), info))
         if other == path.resolve():
+            if info.is_of_file and not known.is_of_file:
+                note_run(config, info.nodeid, info)
             continue
         message = (
             f"name: {info.name!r} is also the name of {known.path}: both would share run folder, "

@@ -176,7 +176,7 @@ def overridden_lines(info: ScenarioInfo) -> list[str]:
 
 
 def undecided_lines(
-    results: Iterable[ScenarioResult],
+    results: Sequence[ScenarioResult],
     left_out: Iterable[ScenarioInfo],
     contests: Iterable[VariantComparison] = (),
 ) -> Iterator[str]:
@@ -197,8 +197,16 @@ def undecided_lines(
         gate = contest.gate
         if gate is not None and gate.outcome == "skipped":
             yield f"NOT DECIDED: gate {gate.name} of {one_line(contest.info.name)}, {gate.message}"
+    paths = {result.info.path for result in results}
     for info in left_out:
-        yield f"NOT DECIDED: {one_line(info.title)}, none of its {info.total} cases was selected"
+        # Beside another run of the file, its name alone does not tell which one is meant.
+        name = one_line(_heading(info) if info.path in paths else info.title)
+        yield f"NOT DECIDED: {name}, none of its {info.total} cases was selected"
+
+
+def _heading(info: ScenarioInfo) -> str:
+    """Return the scenario's name, with the test function that ran it, if any."""
+    return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +226,7 @@ class ScenarioTable:
         result, view = self.result, RunView(self.result)
         table = FigureTable.of(view, width)
         terminal.ensure_newline()
-        terminal.section(f"rageval: {one_line(self._heading)}", sep="=")
+        terminal.section(f"rageval: {one_line(_heading(self.result.info))}", sep="=")
         write_lines(terminal, _head(view, width))
         write_lines(terminal, table.lines())
         write_lines(terminal, chain(_remarks(view, width), _stability(result), _target(result)))
@@ -246,12 +254,6 @@ class ScenarioTable:
         page = self.folder / PAGE
         if page.is_file():
             terminal.write_line(f"page {printable(display_path(page, self.root))}")
-
-    @property
-    def _heading(self) -> str:
-        """The scenario's name, with the test function that ran it, if any."""
-        info = self.result.info
-        return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
 
 
 _VERDICTS = {"passed": "green", "FAILED": "red", "undecided": "yellow", "not judged": ""}
