@@ -7,7 +7,8 @@ functions: every start of pytest loads this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -66,6 +67,20 @@ class Entry:
         return Path(os.path.normpath(self.folder / self.text))
 
 
+def words(given: Iterable[str], folder: Path) -> Iterator[str]:
+    """Yield the words of a command line, and of the files that it names as ``@file``.
+
+    They have an argument a line, as pytest reads them. What can be read only once is left out.
+    """
+    for word in map(str, given):
+        if not word.startswith("@"):
+            yield word
+            continue
+        with suppress(OSError):
+            if (path := folder / word[1:]).is_file():
+                yield from words(path.read_text("utf-8", "replace").splitlines(), folder)
+
+
 Touched = Literal[
     "how", "cases", "samples", "scores", "scenario", "gates", "baseline", "answers", "files"
 ]
@@ -112,8 +127,8 @@ class Option(Generic[T]):
         return self.variable if self._is_absent(config) else self.flag
 
     def is_typed(self, config: pytest.Config) -> bool:
-        """Return whether the option is on the command line itself, not in addopts."""
-        typed = config.invocation_params.args
+        """Return whether the option is on the command line, or in a file of it; not in addopts."""
+        typed = words(config.invocation_params.args, config.invocation_params.dir)
         return any(text == self.flag or text.startswith(f"{self.flag}=") for text in typed)
 
     def _is_absent(self, config: pytest.Config) -> bool:

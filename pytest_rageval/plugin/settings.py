@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_rageval.plugin import options
-from pytest_rageval.plugin.option_values import SEVERAL, Command, Entry, Overriding, no_boolean
+from pytest_rageval.plugin.option_values import (
+    SEVERAL,
+    Command,
+    Entry,
+    Overriding,
+    no_boolean,
+    words,
+)
 from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths, is_path, is_same_file
 
 if TYPE_CHECKING:
@@ -212,13 +218,13 @@ def _refuse_alone(config: pytest.Config) -> None:
 def _refuse_left_over(config: pytest.Config, command: Command) -> None:
     """Raise UsageError for a command in addopts: every run would be green, and judge nothing."""
     folder = config.invocation_params.dir
-    if _has(_words(config.invocation_params.args, folder), command.flag):
+    if _has(words(config.invocation_params.args, folder), command.flag):
         return
     variable = shlex.split(os.environ.get(_ADDOPTS, ""))
     where = f"addopts in {config.inipath}"
     if _has(variable, command.flag):
         where = _ADDOPTS
-    elif _has(_words(variable, folder), command.flag):
+    elif _has(words(variable, folder), command.flag):
         where = f"a file that {_ADDOPTS} names"
     value = f"={command.metavar.removesuffix(SEVERAL)}" if command.metavar else ""
     raise pytest.UsageError(
@@ -227,15 +233,5 @@ def _refuse_left_over(config: pytest.Config, command: Command) -> None:
     )
 
 
-def _words(given: Iterable[str], folder: Path) -> Iterator[str]:
-    """Yield the words of a command line, and of the files that it names as ``@file``."""
-    for word in given:
-        if word.startswith("@"):
-            with suppress(OSError):
-                yield from (folder / word[1:]).read_text("utf-8", "replace").split()
-        else:
-            yield str(word)
-
-
-def _has(words: Iterable[str], flag: str) -> bool:
-    return any(word.partition("=")[0] == flag for word in words)
+def _has(typed: Iterable[str], flag: str) -> bool:
+    return any(word.partition("=")[0] == flag for word in typed)

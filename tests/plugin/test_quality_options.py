@@ -51,6 +51,17 @@ def test_what_is_set_for_all_runs_is_no_question(
     monkeypatch.setenv("PYTEST_ADDOPTS", "--rag-gate=f1=0.5 -p no:hypothesispytest")
     assert project.pytest().ret == pytest.ExitCode.OK
     assert project.pytest("--collect-only", "--rag-strict").ret == pytest.ExitCode.OK
+    project.file("args.txt", "--rag-strict\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "@args.txt -p no:hypothesispytest")
+    assert project.pytest().ret == pytest.ExitCode.OK
+
+
+def test_a_file_of_arguments_is_the_command_line(project: Project, run: Run) -> None:
+    """[G5] As for the commands."""
+    project.file("args.txt", "--rag-strict\n--rag-fail-under=0.9\n")
+    result = run("@args.txt", "test_plain.py")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["ERROR: --rag-fail-under, --rag-strict: no case of a scenario*"])
 
 
 def test_a_test_function_over_a_scenario_is_one(project: Project) -> None:

@@ -100,6 +100,13 @@ def test_a_gate_that_cannot_be_made_is_refused_at_the_merge(four: Project) -> No
     refused(merge(four, parts, "--rag-compare-fail=em:0.1"), "--rag-compare-fail em:0.1")
 
 
+def test_a_merge_may_share_a_file_of_arguments_with_its_shards(four: Project) -> None:
+    four.file("args.txt", "--rag-set=thresholds={em: 0.0}\n--rag-strict\n")
+    parts = run_shards(four, ["1/1"], "@args.txt")
+    assert merge(four, parts, "@args.txt").ret == pytest.ExitCode.OK
+    refused(merge(four, parts, "--rag-limit=2"), "--rag-limit: a merge judges what ran")
+
+
 def test_no_input(four: Project) -> None:
     refused(four.pytest("--rag-merge=nowhere"), f"{four.path / 'nowhere'}: no such folder")
     (four.path / "empty").mkdir()

@@ -224,7 +224,9 @@ def refuse_other_options(config: pytest.Config) -> None:
     typed = [flag for flag in _OF_THE_SHARDS if any(word.startswith(flag) for word in words)]
     # What these change was decided in the shards; gates can still be given to a merge.
     decided = touching("cases", "samples", "scores", "scenario")
-    typed += [option.flag for option in decided if option.is_typed(config)]
+    # Not those in an @file, which shards and merge may share.
+    flags = {word.partition("=")[0] for word in words}
+    typed += [option.flag for option in decided if option.flag in flags]
     if typed:
         message = f"{', '.join(typed)}: a merge judges what ran; give it to the shards"
         raise pytest.UsageError(message)

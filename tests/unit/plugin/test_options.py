@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,44 @@ def test_a_command_that_is_left_over_is_wrong_use(
     monkeypatch.setenv("PYTEST_ADDOPTS", "-q @words.txt")
     with pytest.raises(pytest.UsageError, match="found in a file that PYTEST_ADDOPTS names: "):
         refuse_misplaced(config_of(tmp_path, addopts=words))
+
+
+STRICT = "--rag-strict"
+OFTEN = [
+    ([STRICT], "", True),
+    ([f"{STRICT}=true"], "", True),
+    (["-q", "@args.txt"], "-q", False),
+    (["@args.txt"], "-k\na --rag-strict b", False),  # an argument a line, as pytest reads it
+    (["@args.txt"], f"{STRICT}er", False),
+    (["@gone.txt"], STRICT, False),  # pytest's own error
+    (["@."], STRICT, False),
+    (["@/dev/null"], STRICT, False),
+    (["-k=@args.txt"], STRICT, False),
+    (["--rag-output=@args.txt", "user@args.txt"], STRICT, False),
+    ([], STRICT, False),
+    (["@args.txt"], "größer\n-q", False),
+]
+IN_FILES = [
+    (["@args.txt"], f"-q\n{STRICT}\n", True),
+    (["test_x.py", "@args.txt"], f"größer\r\n{STRICT}=1\r\n", True),
+    (["@more.txt"], STRICT, True),
+]
+
+
+@pytest.mark.parametrize(("typed", "text", "expected"), [*OFTEN, *IN_FILES])
+def test_what_is_typed_is_on_the_command_line_or_in_a_file_that_it_names(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: Sequence[str],
+    text: str,
+    expected: bool,
+) -> None:
+    """[G5] Not in addopts, nor in a file that they name; found wherever the run has gone since."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "@args.txt")
+    (tmp_path / "args.txt").write_bytes(text.encode("latin-1"))
+    (tmp_path / "more.txt").write_text("-q\n@args.txt\n")
+    config = config_of(tmp_path / "x", STRICT, folder=tmp_path, addopts=[STRICT], typed=typed)
+    assert options.STRICT.is_typed(config) is expected
 
 
 def test_a_new_option_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
