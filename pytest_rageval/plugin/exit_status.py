@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -56,6 +55,7 @@ def is_green(status: object) -> bool:
 
 
 _MOST_FOLDERS = 500
+_ALL_FOLDERS = 50_000  # two seconds
 _RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 _GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
@@ -103,9 +103,19 @@ def where_scenarios_are(config: pytest.Config) -> str:
     )
 
 
-def scenarios_below(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
-    """Yield scenario files below ``root``, searching a limited number of folders."""
-    for folder, folders, files in islice(os.walk(root), _MOST_FOLDERS):
+def scenarios_below(
+    root: Path, patterns: tuple[str, ...], *, is_complete: bool = False
+) -> Iterator[Path]:
+    """Yield scenario files below ``root``, searching a limited number of folders.
+
+    None of them is hidden or behind a link. ``is_complete``: OSError if there are too many.
+    """
+    most = _ALL_FOLDERS if is_complete else _MOST_FOLDERS
+    for at, (folder, folders, files) in enumerate(os.walk(root)):
+        if at == most and is_complete:
+            raise OSError(f"more than {most} folders below {root}, where a scenario may name one")
+        if at == most:
+            return
         folders[:] = sorted(name for name in folders if not name.startswith((".", "node_modules")))
         for name in sorted(files):
             if any(fnmatch(name, pattern) for pattern in patterns):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -345,9 +346,20 @@ class RunFiles:
     def _scenario_texts(self, results: Sequence[ScenarioResult]) -> Iterator[str]:
         """Yield the scenarios as they ran, and the files of others, which may name a run."""
         yield from (result.info.snapshot for result in results)
-        for file in scenarios_below(self._config.rootpath, self._settings.patterns):
+        for file in self._other_scenarios:
             with suppress(OSError):
                 yield file.read_text("utf-8", "replace")
+
+    @cached_property
+    def _other_scenarios(self) -> list[Path]:
+        """All files below the rootdir that may be scenarios; OSError if there are too many folders.
+
+        A scenario that is named when it runs may be called as it likes. The copies in run folders
+        name what an earlier run compared with.
+        """
+        patterns = (*self._settings.patterns, "*.yaml", "*.yml")
+        found = scenarios_below(self._config.rootpath, patterns, is_complete=True)
+        return [file for file in found if file.name != "scenario.snapshot.yaml"]
 
     def with_saved(
         self, session: pytest.Session, result: ScenarioResult, *, is_reported: bool
