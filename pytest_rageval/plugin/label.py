@@ -134,7 +134,9 @@ class Labelling:
             if isinstance(drawn, DrawnReviews):
                 lines = review_lines(drawn, files, shown)
             else:
-                lines = label_lines(drawn, files, shown)
+                wanted = drawn.wanted
+                is_part = not self._chosen[wanted.info.nodeid].issuperset(wanted.known_ids)
+                lines = label_lines(drawn, files, shown, is_part=is_part)
             for line in lines:
                 terminalreporter.write_line(printable(line))
 

@@ -155,3 +155,44 @@ def test_a_scenario_with_mistakes_ends_it(project: Project) -> None:
         assert result.ret == pytest.ExitCode.INTERRUPTED
         result.stdout.fnmatch_lines(["*unknown metric 'nosuch'*"])
     assert sheets(project.path / ".rageval") == []
+
+
+SAID = "      from all samples, also those that were not selected: labels are to tell of all"
+TAGGED = [
+    {"id": f"q{at}", "answer": "x", "references": ["x"], "tags": ["a" if at < 2 else "b"]}
+    for at in range(4)
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("args", "is_said"),
+    [
+        ([], False),
+        (["qa.rageval.yaml"], False),
+        (["--rag-scenario=qa.rageval.yaml"], False),
+        (["-k", "qa"], False),
+        (["-k", "dense"], False),
+        (["qa.rageval.yaml::dense"], False),
+        (["--rag-variant=dense"], False),
+        (["--rag-where", "id~q"], False),
+        (["--rag-limit=2"], False),
+        (["-k", "q1"], True),
+        (["-m", "a"], True),
+        (["--rag-where", "id=q1"], True),
+        (["qa.rageval.yaml::dense::q1"], True),
+        (["--deselect", "qa.rageval.yaml::dense::q1"], True),
+    ],
+)
+def test_answers_are_drawn_from_all_samples_and_that_is_said(
+    project: Project, args: list[str], is_said: bool
+) -> None:
+    """A draw among some of them would correct the mean of all by labels of these."""
+    text = "name: qa\nmetrics: [em]\nvariants: {dense: {}, bm25: {}}\ndataset: qa.jsonl\n"
+    project.file("qa.rageval.yaml", text)
+    project.rows([*TAGGED, {"id": "q4", "skip": "later", "answer": "x", "references": ["x"]}])
+    assert project.pytest().ret == pytest.ExitCode.OK
+    result = project.pytest("--rag-label=4", *args)
+    assert result.ret == pytest.ExitCode.OK
+    assert any(line.startswith("qa::dense: ") for line in result.outlines)
+    assert (SAID in result.stdout.str()) is is_said

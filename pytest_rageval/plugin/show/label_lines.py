@@ -18,11 +18,15 @@ from pytest_rageval.text.printable import one_line
 
 
 def label_lines(
-    drawn: DrawnLabels, files: tuple[Path, Path] | None, shown: Callable[[Path], str]
+    drawn: DrawnLabels,
+    files: tuple[Path, Path] | None,
+    shown: Callable[[Path], str],
+    *,
+    is_part: bool = False,
 ) -> Iterator[str]:
     """Yield the lines about one sheet; ``files`` are its table and its page, None if it is empty.
 
-    ``shown`` returns a path as it can be opened.
+    ``shown`` returns a path as it can be opened. ``is_part``: some samples were not selected.
     """
     info, human = drawn.wanted.info, drawn.wanted.human
     picked = len(drawn.drawing.ids)
@@ -44,6 +48,8 @@ def label_lines(
         return
     table, page = files
     yield f"drawn {_how(drawn)}"
+    if is_part:
+        yield "      from all samples, also those that were not selected: labels are to tell of all"
     yield f"table {shown(table)}"
     yield f"page  {shown(page)}"
     yield "label the table in a spreadsheet, or the page in a browser and press Download; then:"
