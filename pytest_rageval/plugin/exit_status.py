@@ -90,6 +90,9 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
 def where_scenarios_are(config: pytest.Config) -> str:
     """Return a sentence on why no case was run, and what to write instead."""
     settings = config.stash[SETTINGS]
+    for name in ("setupplan", "setuponly"):  # the former sets the latter
+        if config.getoption(name, False):
+            return f"--setup-{name.removeprefix('setup')} runs none: leave it out"
     if settings.scenarios:
         return "All cases of the scenarios that you named were deselected (-k, -m, --deselect)"
     found = next(scenarios_below(config.rootpath, settings.patterns), None)

@@ -102,11 +102,14 @@ def test_a_limit_of_the_file_is_the_data_set(project: Project) -> None:
     assert project.results()["complete"] is True
 
 
-def test_a_run_that_only_sets_up_judges_nothing(project: Project) -> None:
+@pytest.mark.parametrize("option", ["--setup-only", "--setup-plan"])
+def test_a_run_that_only_sets_up_judges_nothing(project: Project, option: str) -> None:
     """[G5] Quality was asked for, and no case ran."""
     project.scenario("name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
-    result = project.pytest("qa.rageval.yaml", "--setup-only", "--rag-fail-under=0.9")
+    result = project.pytest("qa.rageval.yaml", option, "--rag-fail-under=0.9")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = f"so nothing was judged. {option} runs none: leave it out"
+    result.stdout.fnmatch_lines([f"ERROR: --rag-fail-under: no case of a scenario ran, {said}"])
 
 
 @pytest.mark.full
