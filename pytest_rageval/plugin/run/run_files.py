@@ -359,7 +359,7 @@ class RunFiles:
         """
         patterns = (*self._settings.patterns, "*.yaml", "*.yml")
         found = scenarios_below(self._config.rootpath, patterns, is_complete=True)
-        return [file for file in found if file.name != "scenario.snapshot.yaml"]
+        return [file for file in found if file.name != "scenario.snapshot.yaml" and file.is_file()]
 
     def with_saved(
         self, session: pytest.Session, result: ScenarioResult, *, is_reported: bool
