@@ -175,4 +175,5 @@ def _figures(sample: SampleResult) -> SampleResult:
         scores=sample.scores,
         details={name: {PASSING: one} for name, one in said.items() if one is not None},
         errors={name: error[:_ERROR_WIDTH] for name, error in sample.errors.items()},
+        left_out=sample.left_out,
     )
