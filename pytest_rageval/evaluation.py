@@ -25,7 +25,7 @@ from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
 from pytest_rageval.reports.history import record
 from pytest_rageval.reports.write_run import run_info, write_run
-from pytest_rageval.run_paths import EVALUATION_ROWS
+from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths
 from pytest_rageval.scenario.in_memory import Changes, name_given_rows, overrides_of, tree_of
 from pytest_rageval.scenario.loader import read_scenario
 from pytest_rageval.scenario.overrides import Override
@@ -85,7 +85,8 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     run, workers = run or RunSettings(), workers_of(executor)
     try:
         scenario, handed = take_out(scenario, target, dataset)
-        plan = plan_of(scenario, overrides_of(overrides), folder, handed, run, variant)
+        given, writes = overrides_of(overrides), write_to is not None
+        plan = plan_of(scenario, given, folder, handed, run, variant, writes=writes)
     except UserError as error:
         # Without our own frames and causes: --showlocals would print the whole scenario.
         raise error.with_traceback(None) from None
@@ -171,15 +172,20 @@ def take_out(
     return scenario, Handed(target, rows, library_of(dataset))
 
 
-def plan_of(
+def plan_of(  # noqa: PLR0913  (a keyword among them)
     scenario: AnyScenario,
     overrides: list[Override],
     folder: str | os.PathLike[str] | None,
     handed: Handed,
     run: RunSettings,
     variant: str,
+    *,
+    writes: bool = False,
 ) -> Plan:
-    """Return the plan of what ``evaluate`` was given; raises ScenarioError and OptionError."""
+    """Return the plan of what ``evaluate`` was given; raises ScenarioError and OptionError.
+
+    ``writes``: whether files of the run are written, which may take the place of others.
+    """
     expect("target", handed.target, Callable, "a function (a scenario's own may be an import path)")
     expect("folder", folder, (str, os.PathLike), "a path")
     expect("run", run, RunSettings, "RunSettings")
@@ -200,6 +206,7 @@ def plan_of(
         shown=shown,
         nodeid=title_of(shown, variant),
         variant=variant,
+        run_paths=RunPaths(Path.cwd()) if writes else None,
         run=run,
         tree=tree,
         rows=handed.rows,

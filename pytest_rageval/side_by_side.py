@@ -134,9 +134,12 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
             folder_of_replies = stack.enter_context(TemporaryDirectory())
             settings = replace(settings, cache_dir=Path(folder_of_replies))
         # All of them before the first question: a mistake in the last one must cost nothing.
+        writes = write_to is not None
         plans = plans_of(
             names,
-            lambda name: plan_of(scenario, given, folder, handed.get(name, shared), settings, name),
+            lambda name: plan_of(
+                scenario, given, folder, handed.get(name, shared), settings, name, writes=writes
+            ),
         )
         if workers is not None:
             # Not at the top: most evaluations need no other process.

@@ -1,4 +1,4 @@
-"""Refuses a file for the answers that the run reads, or writes as a saved run."""
+"""Refuses a file for answers or ``save_path`` that the run reads, or writes as a saved run."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ def _read(binding: Binding) -> Iterator[Path]:
     folder = binding.loaded.path.parent
     yield binding.loaded.path
     yield from (folder / text for text in texts_of(binding.loaded.tree.data))
+    yield from _reviews(binding)
+
+
+def _reviews(binding: Binding) -> Iterator[Path]:
+    folder = binding.loaded.path.parent
     for pattern in binding.scenario.dataset.reviews:
         yield from (folder / name for name in glob(pattern, root_dir=folder, recursive=True))  # noqa: PTH207
 
@@ -48,3 +53,30 @@ def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:
             yield paths.compared_file(run.baseline, binding.title, output, folder)
     if paths.saving is not None and not is_path(paths.saving):  # a path is known without a scenario
         yield paths.baseline_file(paths.saving, binding.title, output)
+
+
+def check_save_path(binding: Binding) -> None:
+    """Note a ``save_path`` in whose place a file that the scenario reads would be lost."""
+    if binding.scenario.save_path is None:
+        return
+    path = binding.run_paths.root / binding.scenario.save_path
+    written = [of_variant(path, name) for name in binding.loaded.variants or ("",)]
+    for file in [*_data(binding), *_saved(binding, binding.run_paths)]:
+        if any(is_same_file(one, file) for one in written):
+            shown = binding.run_paths.shown(file)
+            message = "is a file that this scenario reads or saves; name another"
+            binding.problem(f"save_path: {shown} {message}", "save_path")
+            return
+
+
+def _data(binding: Binding) -> Iterator[Path]:
+    """Yield the scenario and the files that it surely reads: any text may be called as a file."""
+    folder, scenario = binding.loaded.path.parent, binding.scenario
+    yield binding.loaded.path
+    data, human = scenario.dataset, scenario.human
+    names = [data.path, data.qrels_path, data.run_path, data.queries_path]
+    names += [one.path for one in (scenario.answers, scenario.corpus) if one is not None]
+    names += [] if human is None else [*human.file, *human.more]
+    names += [run.run_old_path for _, run in compared_runs(binding)]
+    yield from (folder / name for name in names if name is not None)
+    yield from _reviews(binding)
