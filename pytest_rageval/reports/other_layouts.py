@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from pytest_rageval.model import (
@@ -25,10 +26,14 @@ def _write_ultrarag(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> 
 
     Each variant has its own: ``results.json`` becomes ``results-dense.json``.
     """
-    if result.info.save_path is None:
-        return
+    if result.info.save_path is not None:
+        path = of_variant(folder.root / result.info.save_path, result.info.variant)
+        write_ultrarag(result, path)
+
+
+def write_ultrarag(result: ScenarioResult, path: Path) -> None:
+    """Write the scores and means of a run as UltraRAG's result file. Raises OSError."""
     text = json.dumps(_ultrarag_figures(result), ensure_ascii=False, indent=4)
-    path = of_variant(folder.root / result.info.save_path, result.info.variant)
     write_atomically(path, [text, "\n"])
 
 

@@ -163,3 +163,80 @@ def test_a_file_that_the_scenario_reads_is_not_overwritten(
     )
     assert (project.path / "d.jsonl").read_bytes() == before
     assert scenario.read_text("utf-8") == text
+
+
+APP = {"type": "python", "use": "app:answer", "concurrency": 1}
+FUNCTION = """
+    import pytest
+
+    @pytest.mark.parametrize("said", ["Paris", "no"])
+    @pytest.mark.rag_scenario("qa.rageval.yaml")
+    def test_bot(rag_sample, rageval, said):
+        rageval.check(answer=said)
+"""
+
+
+@pytest.mark.full
+def test_several_runs_of_a_session_have_files_of_their_own(project: Project) -> None:
+    """Two scenarios with two files of one name, and in a later session each again."""
+    write(project, {})
+    write(project, {"name": "other", "dataset": ROWS[:1], "save_path": "sub/out.json"}, "other")
+    for _ in range(2):
+        assert "NOT written" not in project.pytest().stdout.str()
+        assert written(project) == WHOLE
+        assert written(project, "sub/out.json") == {"em": [1.0], "avg_em": 1.0}
+        project.file("out.json", "{}")
+    project.pytest("other.rageval.yaml")
+    assert written(project) == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("keys", "options", "found"),
+    [
+        ({"gates": {"em": 0.9}}, (), WHOLE),  # red
+        ({"thresholds": {"em": 0.5}}, (), WHOLE),
+        ({"thresholds": {"em": 0.5}}, ("--deselect=qa.rageval.yaml::b",), None),  # a first run
+        ({"dataset": {"path": "d.jsonl", "limit": 1}}, (), {"em": [1.0], "avg_em": 1.0}),
+        ({}, ("--rag-limit=1",), {"em": [1.0], "avg_em": 1.0}),
+        ({"skip": [{"where": {"id": "b"}, "reason": "x"}]}, (), {"em": [1.0, None], "avg_em": 1.0}),
+    ],
+)
+def test_the_same_run_again_replaces_it(
+    project: Project, keys: dict[str, Any], options: tuple[str, ...], found: Any
+) -> None:
+    """Also a partial one, whose file has no more samples; at first there is none."""
+    write(project, keys)
+    for before in ("", '{"em": [0.3], "avg_em": 0.3}', "UltraRAG", '["a"]'):
+        if before:
+            project.file("out.json", before)
+        assert "NOT written" not in project.pytest(*options).stdout.str()
+        assert written(project) == (found or {"em": [1.0], "avg_em": 1.0})
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "keys", [{"stop": "decided", "gates": {"em": 0.2}}, {"compare": "main", "sample": 12}]
+)
+def test_a_run_that_chose_its_samples_replaces_it(project: Project, keys: dict[str, Any]) -> None:
+    """All samples are in its list, those that were not asked as null."""
+    project.file("app.py", "import time\ndef answer(question): time.sleep(0.01); return 'Paris'\n")
+    rows = [{"id": f"r{at}", "question": "q", "references": ["Paris"]} for at in range(80)]
+    write(project, {"dataset": rows, "target": APP})
+    project.pytest("--rag-save=main")
+    write(project, {"dataset": rows, "target": APP, **keys})
+    before = {"em": [0.1] * 80, "avg_em": 0.1}
+    project.file("out.json", json.dumps(before))
+    project.pytest()
+    assert written(project)["em"].count(None) > 0
+
+
+def test_a_file_that_cannot_be_written_does_not_undo_the_run(project: Project) -> None:
+    """The folder is whole, ``latest`` leads to it, and it is in the history."""
+    write(project, {"save_path": "sub"})
+    (project.path / "sub").mkdir()
+    result = project.pytest()
+    result.stdout.fnmatch_lines(["run  .rageval/qa/2*", "save_path NOT written: sub: *directory*"])
+    assert project.results()["complete"] is True
+    assert (project.path / ".rageval" / "qa" / "latest").resolve() == project.folder()
+    assert (project.path / ".rageval" / "history.csv").exists()

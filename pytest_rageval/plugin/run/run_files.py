@@ -86,6 +86,29 @@ def _of_part(result: ScenarioResult) -> str:
     return f" (sampled run: {drawn})" if drawn else ""
 
 
+class SavePaths:
+    """Writes the files that scenarios name as ``save_path``, outside of the run's folder."""
+
+    def __init__(self, run_paths: RunPaths) -> None:
+        self._run_paths = run_paths
+
+    def add(self, result: ScenarioResult) -> list[str]:
+        """Write the file of a scenario, if it names one; return why it is not written, if not."""
+        info = result.info
+        if info.save_path is None:
+            return []
+        # Not at the top: most scenarios name none.
+        from pytest_rageval.reports.other_layouts import write_ultrarag
+
+        path = of_variant(self._run_paths.root / info.save_path, info.variant)
+        shown = self._run_paths.shown(path)
+        try:
+            write_ultrarag(result, path)
+        except OSError as error:
+            return [f"save_path NOT written: {shown}: {error.strerror or error}"]
+        return []
+
+
 class Saving(Value, frozen=True):
     """The remark about saving at the end of the run; ``is_failure``: it could not be saved."""
 
@@ -293,6 +316,7 @@ class RunFiles:
         self._usage = usage
         self._baselines = BaselineSaver(settings.run_paths)
         self._answers = AnswerFile(settings.run_paths)
+        self._save_paths = SavePaths(settings.run_paths)
         self._remarks: dict[str, list[str]] = {}
         self._infos: dict[str, RunInfo] = {}
         self.publisher = Publisher(config)
@@ -319,8 +343,10 @@ class RunFiles:
         """
         info, settings, run = result.info, self._settings, self._run_info(result)
         output, root = settings.run_paths.run_base(info.output_dir), settings.run_paths.root
+        inside = replace(result, info=replace(info, save_path=None))
         try:
-            folder: Path | str = write_run(result, run, root, output, settings.reports)
+            folder: Path | str = write_run(inside, run, root, output, settings.reports)
+            self.remark(info, self._save_paths.add(result))
         except OSError as error:
             folder = f"not written: {error}"
         self.remark(info, self._answers.add(result, is_usable=is_usable))
