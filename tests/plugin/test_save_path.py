@@ -231,6 +231,31 @@ def test_a_run_that_chose_its_samples_replaces_it(project: Project, keys: dict[s
     assert written(project)["em"].count(None) > 0
 
 
+def test_the_second_run_for_a_file_is_said_not_to_be_in_it(project: Project) -> None:
+    """Each value of a parameter is a run of its own: the file is that of the first one."""
+    write(project, {})
+    project.pytester.makepyfile(test_bot=FUNCTION)
+    for _ in range(2):
+        result = project.pytest("test_bot.py")
+        result.stdout.fnmatch_lines(
+            ["save_path NOT written: out.json holds the scores of *::test_bot(Paris), and is for *"]
+        )
+        assert written(project) == WHOLE
+
+
+@pytest.mark.full
+def test_two_scenarios_do_not_share_a_file(project: Project) -> None:
+    """However they name it."""
+    write(project, {})
+    write(project, {"name": "zz", "dataset": ROWS[:1], "save_path": "./sub/../out.json"}, "zz")
+    (project.path / "sub").mkdir()
+    result = project.pytest()
+    result.stdout.fnmatch_lines(
+        ["save_path NOT written: *out.json holds the scores of qa.rageval.yaml, and is for one run"]
+    )
+    assert written(project) == WHOLE
+
+
 def test_a_file_that_cannot_be_written_does_not_undo_the_run(project: Project) -> None:
     """The folder is whole, ``latest`` leads to it, and it is in the history."""
     write(project, {"save_path": "sub"})

@@ -87,10 +87,14 @@ def _of_part(result: ScenarioResult) -> str:
 
 
 class SavePaths:
-    """Writes the files that scenarios name as ``save_path``, outside of the run's folder."""
+    """Writes the files that scenarios name as ``save_path``, outside of the run's folder.
+
+    Each is of one run of the session, the first that names it.
+    """
 
     def __init__(self, run_paths: RunPaths) -> None:
         self._run_paths = run_paths
+        self._written: dict[Path, str] = {}
 
     def add(self, result: ScenarioResult) -> list[str]:
         """Write the file of a scenario, if it names one; return why it is not written, if not."""
@@ -102,10 +106,15 @@ class SavePaths:
 
         path = of_variant(self._run_paths.root / info.save_path, info.variant)
         shown = self._run_paths.shown(path)
+        for file, other in self._written.items():
+            if is_same_file(path, file):
+                holds = f"{shown} holds the scores of {other}, and is for one run"
+                return [f"save_path NOT written: {holds}"]
         try:
             write_ultrarag(result, path)
         except OSError as error:
             return [f"save_path NOT written: {shown}: {error.strerror or error}"]
+        self._written[path] = info.nodeid
         return []
 
 
