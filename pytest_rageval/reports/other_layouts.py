@@ -19,6 +19,7 @@ from pytest_rageval.reports.base import Report, RunFolder, write_atomically
 from pytest_rageval.run_paths import EVALUATION_ROWS, of_variant
 from pytest_rageval.stats.verdict import passing_of
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.text.codec import read_json
 
 
 def _write_ultrarag(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
@@ -35,6 +36,16 @@ def write_ultrarag(result: ScenarioResult, path: Path) -> None:
     """Write the scores and means of a run as UltraRAG's result file. Raises OSError."""
     text = json.dumps(_ultrarag_figures(result), ensure_ascii=False, indent=4)
     write_atomically(path, [text, "\n"])
+
+
+def samples_in(path: Path) -> int:
+    """Return how many samples UltraRAG's result file has scores of; 0 if it is none, or of TREC."""
+    try:
+        kept = read_json(path.read_bytes())
+    except (OSError, ValueError):
+        return 0
+    lists = kept.values() if isinstance(kept, dict) else ()
+    return max((len(scores) for scores in lists if isinstance(scores, list)), default=0)
 
 
 def _ultrarag_figures(result: ScenarioResult) -> dict[str, Any]:

@@ -256,6 +256,19 @@ def test_two_scenarios_do_not_share_a_file(project: Project) -> None:
     assert written(project) == WHOLE
 
 
+def test_a_partial_run_does_not_take_the_place_of_a_larger_one(project: Project) -> None:
+    write(project, {})
+    project.pytest()
+    result = project.pytest("qa.rageval.yaml::b")
+    result.stdout.fnmatch_lines(
+        ["save_path NOT written: out.json has scores of 2 samples, and this partial run of 1*"]
+    )
+    assert written(project) == WHOLE
+    project.file("d.jsonl", LINES.replace("Oslo", "Rome"))
+    assert "NOT written" not in project.pytest().stdout.str()
+    assert written(project) == {"em": [1.0, 1.0], "avg_em": 1.0}
+
+
 def test_a_file_that_cannot_be_written_does_not_undo_the_run(project: Project) -> None:
     """The folder is whole, ``latest`` leads to it, and it is in the history."""
     write(project, {"save_path": "sub"})

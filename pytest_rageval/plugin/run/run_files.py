@@ -102,7 +102,7 @@ class SavePaths:
         if info.save_path is None:
             return []
         # Not at the top: most scenarios name none.
-        from pytest_rageval.reports.other_layouts import write_ultrarag
+        from pytest_rageval.reports.other_layouts import samples_in, write_ultrarag
 
         path = of_variant(self._run_paths.root / info.save_path, info.variant)
         shown = self._run_paths.shown(path)
@@ -110,6 +110,10 @@ class SavePaths:
             if is_same_file(path, file):
                 holds = f"{shown} holds the scores of {other}, and is for one run"
                 return [f"save_path NOT written: {holds}"]
+        ran = len(result.samples)
+        if not result.complete and (held := samples_in(path)) > ran:
+            held_more = f"{shown} has scores of {held} samples, and this partial run of {ran}"
+            return [f"save_path NOT written: {held_more}"]
         try:
             write_ultrarag(result, path)
         except OSError as error:
