@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_rageval.errors import BaselineError, Problem
-from pytest_rageval.model import Diagnosis, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import Diagnosis, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.results.layout import SavedHead
-from pytest_rageval.results.saved_run import load_baseline, out_of_range
+from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.stats.summary import summarize_scenario
 
 
@@ -27,8 +27,18 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
     info = stored_info(saved.head, name)
     if odd := out_of_range(saved, info.metrics):
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
-    result = summarize_scenario(info, list(saved.samples.values()), saved.head.complete)
+    result = summarize_scenario(info, stored_samples(saved), saved.head.complete)
     return replace(result, controls=saved.head.controls, estimates=saved.head.estimates)
+
+
+def stored_samples(saved: SavedRun) -> list[SampleResult]:
+    """Return the samples of a saved run, of which a file says by an error that they are invalid."""
+    return [
+        replace(one, invalid=one.errors["row"])
+        if "row" in one.errors and "row" not in one.scores
+        else one
+        for one in saved.samples.values()
+    ]
 
 
 def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:

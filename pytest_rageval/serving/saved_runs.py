@@ -30,7 +30,7 @@ from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.layout import SavedHead, SavedScenario, comparison_dict
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
-from pytest_rageval.results.stored_result import stored_info
+from pytest_rageval.results.stored_result import stored_info, stored_samples
 from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
 from pytest_rageval.scenario.yaml.tree import parse_yaml
@@ -93,7 +93,7 @@ class StoredRun:
     @property
     def samples(self) -> list[SampleResult]:
         """The samples in their order."""
-        return list(self.saved.samples.values())
+        return stored_samples(self.saved)
 
     @cached_property
     def view(self) -> RunView:

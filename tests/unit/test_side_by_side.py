@@ -244,3 +244,47 @@ def test_causes_of_saved_runs_are_compared(tmp_path: Path) -> None:
     found = compare_saved_runs({"old": tmp_path / "old/latest", "new": tmp_path / "new/latest"})
     changes = [(one.cause, one.mended, one.new) for one in found.ranking.causes if one.mended]
     assert changes == [("retrieval", 1, 0)]
+
+
+def without_answers(right: int, **fields: object) -> list[dict[str, object]]:
+    """Return 20 rows, of which the last three have no answer."""
+    made: list[dict[str, object]] = [
+        {"id": f"r{at}", "answer": str(at < right), "references": ["True"]} for at in range(17)
+    ]
+    return made + [{"id": f"r{at}", "references": ["True"], **fields} for at in range(17, 20)]
+
+
+@pytest.mark.parametrize(
+    ("on_invalid", "fields", "common", "total"),
+    [
+        ("fail", {}, 17, 20),  # ERROR: scores were to be had
+        ("fail", {"xfail": "known"}, 17, 20),  # a bad answer is expected, not none
+        ("fail", {"skip": "later"}, 17, 17),
+        ("skip", {}, 17, 17),
+        ("xfail", {"answer": "True"}, 20, 20),
+        ("xfail", {"answer": "True", "xfail": "known"}, 20, 20),
+        ("xfail", {"answer": "True", "skip": "later"}, 17, 17),
+        ("xfail", {"answer": ""}, 20, 20),
+        ("xfail", {}, 17, 17),
+        ("xfail", {"xfail": "known"}, 17, 17),
+    ],
+)
+def test_saved_runs_with_invalid_rows_are_compared_as_their_results(
+    tmp_path: Path, on_invalid: str, fields: dict[str, object], common: int, total: int
+) -> None:
+    """What a file says of an invalid row is its error."""
+    results = {}
+    for name, right in (("before", 5), ("after", 17)):
+        data = {"rows": without_answers(right, **fields), "on_invalid": on_invalid}
+        scenario = {"name": name, "metrics": ["em"], "dataset": data}
+        results[name] = evaluate(scenario, write_to=tmp_path)
+    files = {name: tmp_path / name / "latest" for name in results}
+    kept = compare_saved_runs(files, at_least="after")
+    fresh = compare_saved_runs(results, at_least="after")
+    for found in (fresh, kept):
+        assert (found.ranking.common, found.ranking.total) == (common, total)
+        assert found.gate is not None
+        assert found.gate.outcome == ("passed" if common == total else "failed")
+    assert kept.ranking.undecided == fresh.ranking.undecided
+    for name, result in results.items():
+        assert kept.results[name].metrics == result.metrics
