@@ -21,6 +21,7 @@ from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.short_forms import metric_step
 from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.stats.verdict import Shortfall, shortfalls
 
 
 class LateGates:
@@ -50,6 +51,9 @@ class LateGates:
             snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
         self._refuse_tolerance(info, overrides)
+        has_own = info.gates or snapshot.data.get("thresholds")
+        self._checks = {} if has_own else info.thresholds
+        """What each row had to pass in full, since nothing else judged it."""
         wanted = {*info.thresholds, *self._gated(self.info, overrides)}
         self._plan = Plan(self.info, (), (), frozenset(wanted))
         # What nothing asks about is judged by its weighted score.
@@ -91,10 +95,17 @@ class LateGates:
         return reasons_unjudged(self._plan, result)
 
     def refuse_pardon(self, result: SampleResult) -> None:
-        """Raise OptionError for an ERROR that is none with these gates: only a run says what it is.
+        """Raise OptionError for what failed, and might not with these gates: only a run says.
 
-        Without gates and thresholds, a case needs its weighted score.
+        Without gates and thresholds, a case needs its weighted score, and a row passes its checks.
         """
+        missed = shortfalls(result, self._checks) if result.outcome == "failed" else []
+        if missed and all(isinstance(one, Shortfall) for one in missed):
+            message = (
+                f"{result.sample_id} FAILED in its shard ({missed[0]}), where for want of gates "
+                "every row has to pass its checks: give it to the shards"
+            )
+            raise OptionError([Problem(self._given, message)])
         if result.outcome != "error" or reasons_unjudged(self._plan, result):
             return
         before = reasons_unjudged(self._plan_before, result)

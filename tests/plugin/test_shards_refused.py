@@ -107,6 +107,24 @@ def test_a_merge_may_share_a_file_of_arguments_with_its_shards(four: Project) ->
     refused(merge(four, parts, "--rag-limit=2"), "--rag-limit: a merge judges what ran")
 
 
+@pytest.mark.full
+def test_a_gate_that_would_have_let_rows_pass_is_refused_at_the_merge(project: Project) -> None:
+    """Without gates each row passes its checks; with one in the shards half of them may fail."""
+    project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [must_include]\n")
+    rows = [{"id": f"q{at}", "answer": "x", "must_include": ["x"]} for at in range(4)]
+    project.rows(rows)
+    late = "--rag-gate=must_include=0.5"
+    parts = run_shards(project, ["1/2", "2/2"])
+    assert merge(project, parts, late).ret == pytest.ExitCode.OK
+    for path in shard_files(*parts):
+        path.unlink()
+    project.rows([*rows[:3], {**rows[3], "answer": "y"}])
+    parts = run_shards(project, ["1/2", "2/2"])
+    said = "--rag-gate must_include=0.5: q3 FAILED in its shard (must_include 0.0000 < 1.0000)"
+    refused(merge(project, parts, late), said, "give it to the shards")
+    assert merge(project, parts).ret == pytest.ExitCode.TESTS_FAILED
+
+
 def test_no_input(four: Project) -> None:
     refused(four.pytest("--rag-merge=nowhere"), f"{four.path / 'nowhere'}: no such folder")
     (four.path / "empty").mkdir()

@@ -9,6 +9,7 @@ import pytest
 from shard_rows import INFO, row
 
 from pytest_rageval.errors import OptionError
+from pytest_rageval.model import Bound, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import (
     compare_fail_override,
     fail_under_override,
@@ -79,3 +80,36 @@ def test_an_error_that_is_none_with_them_is_refused() -> None:
     LateGates(replace(INFO, gates={"f1": 0.1}), [gate("em=0.5")]).refuse_pardon(lacking)
     # What a fixture did says nothing of scores.
     late.refuse_pardon(replace(row(1).result, outcome="error"))
+
+
+CHECKED = replace(
+    INFO, snapshot="name: qa\nmetrics:\n- em\n- f1\n", thresholds={"em": Bound(min=1.0)}
+)
+LOW = replace(row(1).result, outcome="failed", scores={"em": 0.0, "f1": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("info", "result"),
+    [
+        (CHECKED, row(1).result),  # it passes its checks, and so would it with a gate
+        (CHECKED, replace(LOW, scores={"em": 1.0, "f1": 0.5})),  # a test function fails it
+        (CHECKED, replace(LOW, scores={"em": 1.0}, details={"em": {"passing": False}})),
+        (CHECKED, replace(LOW, details={"f1": {"passing": False}})),  # it fails in any case
+        (CHECKED, replace(LOW, outcome="skipped", scores={"em": None})),
+        (CHECKED, replace(LOW, outcome="xfailed")),
+        (replace(CHECKED, gates={"em": 0.1}), LOW),
+        (replace(CHECKED, snapshot="name: qa\nthresholds: {em: 1.0}\n"), LOW),
+        (replace(CHECKED, thresholds={}), LOW),
+    ],
+)
+def test_a_case_that_fails_without_them_may_fail_with_them(
+    info: ScenarioInfo, result: SampleResult
+) -> None:
+    """Thresholds of the scenario itself hold beside gates."""
+    LateGates(info, [gate("em=0.5")]).refuse_pardon(result)
+
+
+def test_a_row_that_had_to_pass_its_checks_for_want_of_gates_is_refused() -> None:
+    late = LateGates(CHECKED, [gate("em=0.5")])
+    with pytest.raises(OptionError, match=r"--rag-gate em=0.5: q1 FAILED .*give it to the shards"):
+        late.refuse_pardon(LOW)
