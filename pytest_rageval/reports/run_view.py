@@ -33,7 +33,6 @@ from pytest_rageval.stats.verdict import (
     shortfalls,
     shown_errors,
 )
-from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import (
     Word,
     agreement_text,
@@ -208,15 +207,19 @@ class ComparedRun:
 
     @cached_property
     def changes(self) -> Sequence[Change]:
-        """The samples that both runs scored; nothing if the baseline has no weighted score."""
-        baseline = self.result.info.baselines.get(self.baseline)
-        earlier = {} if baseline is None else baseline.scores.get(WEIGHTED_SCORE, {})
-        return [
-            Change(sample, then, now)
-            for sample in self.result.samples
-            if is_scored(then := earlier.get(sample.sample_id))
-            and is_scored(now := sample.weighted_score)
-        ]
+        """The samples that both runs scored; nothing if the baseline has no weighted score.
+
+        Over the metrics that apply to a sample in both runs, as they are compared.
+        """
+        info = self.result.info
+        baseline = info.baselines.get(self.baseline)
+        if baseline is None or WEIGHTED_SCORE not in baseline.scores:
+            return []
+        # Not at the top: most runs are compared with nothing.
+        from pytest_rageval.stats.comparison import scored_pairs
+
+        pairs = scored_pairs(info, self.result.samples, baseline, WEIGHTED_SCORE)
+        return [Change(sample, then, now) for sample, now, then in pairs]
 
 
 def gate_word(gate: GateResult) -> str:

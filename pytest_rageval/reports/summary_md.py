@@ -340,7 +340,9 @@ def _worse_than(compared: ComparedRun, listed: Container[int], room: int) -> Ite
         equal = len(changes) - len(fallen) - risen
         above = f" ({len(fallen) - len(new)} of them above)" if len(new) < len(fallen) else ""
         fell = f"{len(fallen)} fell{above}"
-        yield f"Of {len(changes)} samples {fell}, {risen} rose, {equal} are equal."
+        both = all(pair.now == pair.sample.weighted_score for pair in changes)
+        of = "" if both else ", over the metrics that both runs have scores of"
+        yield f"Of {len(changes)} samples {fell}, {risen} rose, {equal} are equal{of}."
     if rows:
         yield from _rows(f"| sample | {name} | this run | A - B | question |", rows, room)
 

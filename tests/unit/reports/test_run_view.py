@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import (
+    WEIGHTED_SCORE,
     Agreement,
+    Baseline,
     Bound,
     CauseChange,
+    Comparison,
     Corrected,
     GateResult,
     HumanLabels,
@@ -24,6 +27,7 @@ from pytest_rageval.model import (
     VariantPair,
 )
 from pytest_rageval.reports.run_view import (
+    ComparedRun,
     RunView,
     ranking_head,
     ranking_lines,
@@ -291,3 +295,50 @@ def test_a_run_with_a_gate_that_has_no_earlier_run_is_undecided(
     gates = (GateResult("no_regression", outcome, None, None, "no saved run"),)
     view = RunView(replace(result([SampleResult("s", 0, scores={"f1": 1.0})]), gates=gates))
     assert view.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "changed"),
+    [
+        # f1, em with the weights 1 and 3; those of the baseline, those of this run.
+        ((0.5, 1.0), (0.5, 0.0), (0.875, 0.125)),
+        ((0.5, 1.0), (0.5, 1.0), (0.875, 0.875)),
+        ((0.5, None), (0.75, None), (0.5, 0.75)),  # the row rules em out
+        ((None, 0.0), (None, 1.0), (0.0, 1.0)),
+        ((0.5, 1.0), (None, None), None),
+        ((None, None), (0.5, 1.0), None),
+        ((0.5, 1.0), None, None),
+        (None, (0.5, 1.0), None),
+        ((0.8, None), (0.8, 0.0), (0.8, 0.8)),  # em says no more than that it came
+        ((0.8, 1.0), (0.8, None), (0.8, 0.8)),
+        ((0.8, None), (0.2, 1.0), (0.8, 0.2)),  # and hides no fall
+        ((0.8, None), (None, 1.0), None),
+    ],
+)
+def test_changes_are_those_over_the_metrics_of_both_runs(
+    result: Made, then: Any, now: Any, changed: Any
+) -> None:
+    """As the comparison has them."""
+    columns = (MetricColumn("f1"), MetricColumn("em", weight=3.0))
+    rows = [_weighed(*now)] if now else []
+    before = _weighed(*then) if then else SampleResult("other", 0)
+    known = {**before.scores, WEIGHTED_SCORE: before.weighted_score}
+    scores = {name: {before.sample_id: score} for name, score in known.items()}
+    main = Baseline("main", (before.sample_id,), scores)
+    made = result(rows, *columns, baselines={"main": main})
+    compared = ComparedRun(made, Comparison("main", "permutation", 0.05, {}))
+    found = [(one.then, one.now) for one in compared.changes]
+    assert found == ([] if changed is None else [pytest.approx(changed)])
+
+
+def _weighed(f1: float | None, em: float | None) -> SampleResult:
+    pairs = [(score, weight) for score, weight in ((f1, 1.0), (em, 3.0)) if score is not None]
+    whole = sum(score * weight for score, weight in pairs)
+    weighted = whole / sum(weight for _, weight in pairs) if pairs else None
+    return SampleResult("s", 0, weighted_score=weighted, scores={"f1": f1, "em": em})
+
+
+def test_a_baseline_without_a_weighted_score_has_no_changes(result: Made) -> None:
+    main = Baseline("main", ("s",), {"f1": {"s": 0.5}})
+    made = result([_weighed(0.5, 1.0)], MetricColumn("f1"), baselines={"main": main})
+    assert ComparedRun(made, Comparison("main", "permutation", 0.05, {})).changes == []

@@ -145,6 +145,23 @@ def test_what_got_worse_is_listed_with_the_largest_fall_first(result: Made) -> N
     ]
 
 
+def test_a_metric_that_came_makes_no_answer_fall(result: Made) -> None:
+    """em, 0 now and missing in main, halves all scores; by f1 two of four fell."""
+    made = compared(result, metrics=(MetricColumn("f1"), MetricColumn("em")))
+    (saved,) = made.info.baselines.values()
+    before = replace(saved, scores={**saved.scores, "em": {}})
+    halved = [
+        replace(one, scores={**one.scores, "em": 0.0}, weighted_score=one.weighted_score / 2)
+        for one in made.samples
+        if one.weighted_score is not None
+    ]
+    made = replace(made, samples=halved, info=replace(made.info, baselines={"main": before}))
+    text = lines(made)
+    over = "over the metrics that both runs have scores of"
+    assert f"Of 4 samples 2 fell, 1 rose, 1 are equal, {over}." in text
+    assert "| a | 0.7500 | 0.5000 | -0.2500 | question a? |" in text
+
+
 def test_only_what_fell_more_than_by_chance_is_called_significant(result: Made) -> None:
     text = summary_text(compared(result, f1={"diff": -0.1, "significant": False}), RUN)
     assert "Significantly" not in text
