@@ -419,17 +419,19 @@ def judge_failure(sample: SampleResult) -> str:
 _TOLD: Final = 10
 _TOLD_WIDTH: Final = 300
 """Of so many errors, so many characters tell kinds apart."""
+_FIGURE = re.compile(r"((?:\bHTTP(?:/[\d.]+| Error)?|status|code)[\"' :=]{1,3}[45]\d\d\b)|\d+")
 
 
 def error_kind(sample: SampleResult) -> tuple[str, str]:
     """Return what is equal where samples could not be judged for one reason, and the reason.
 
-    Figures differ, as how long a judge was waited for. Two empty texts where nothing is known.
+    Figures differ, as how long a judge was waited for; a status of HTTP is the reason itself.
+    Two empty texts where nothing is known.
     """
     known = list(shown_errors(sample).items())[:_TOLD]
     errors = (f"{shorten(name, _TOLD_WIDTH)}: {shorten(text, _TOLD_WIDTH)}" for name, text in known)
     reason = judge_failure(sample) or "; ".join(errors)
-    return re.sub(r"\d+", "0", reason), reason
+    return _FIGURE.sub(lambda found: found[1] or "0", reason), reason
 
 
 def replies_text(counts: Mapping[str, int]) -> str:

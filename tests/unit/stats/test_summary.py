@@ -7,7 +7,9 @@ import statistics
 
 import pytest
 
+from pytest_rageval.model import SampleResult
 from pytest_rageval.stats.summary import (
+    error_kind,
     standard_deviation,
     summarize,
     weighted_interval,
@@ -356,3 +358,36 @@ def test_one_known_end_is_kept() -> None:
     """0, 0, 0, 1: 1/4 +- t·1/4 reaches below 0."""
     low, high = weighted_interval([0.0, 0.0, 0.0, 1.0], [1.0] * 4, (0.0, math.inf)) or (1.0, 0.0)
     assert (low, high) == (0.0, pytest.approx((1 + T_3) / 4))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_alike"),
+    [
+        ("no answer within 120 s", "no answer within 503 s", True),
+        ("r12: KeyError", "r450: KeyError", True),
+        ("localhost:8404: connection refused", "localhost:8405: connection refused", True),
+        ("http://10.0.0.401:80 refused", "http://10.0.0.402:80 refused", True),
+        ("boom in app.py:404", "boom in app.py:405", True),
+        ("SyntaxError at line 404", "SyntaxError at line 410", True),
+        ("a prompt of 4040 tokens, limit 400", "a prompt of 5030 tokens, limit 400", True),
+        ("code: 4011", "code: 4012", True),  # a service's own number of an order
+        ("HTTP 503 after 7 tries", "HTTP 503 after 12 tries", True),
+        ("HTTP 200 without an answer in 3 s", "HTTP 200 without an answer in 5 s", True),
+        ("m: HTTP 401: bad key", "m: HTTP 503: bad key", False),
+        ("Error code: 401 - {}", "Error code: 429 - {}", False),
+        ("HTTP/1.1 404", "HTTP/1.1 500", False),
+        ("reply {'code': 401}", "reply {'code': 500}", False),
+        ("status=429", "status=502", False),
+        ("HTTPError: HTTP Error 401: x", "HTTPError: HTTP Error 503: x", False),
+    ],
+)
+def test_errors_are_alike_whatever_their_figures_but_a_status(
+    one: str, other: str, is_alike: bool
+) -> None:
+    """A status is why the answer is missing: 401 wants a key, 503 another server."""
+    kinds = [
+        error_kind(SampleResult(f"s{at}", at, "error", errors={"target": text}))
+        for at, text in enumerate((one, other))
+    ]
+    assert (kinds[0][0] == kinds[1][0]) is is_alike
+    assert [reason for _, reason in kinds] == [f"target: {one}", f"target: {other}"]
