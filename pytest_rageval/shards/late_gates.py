@@ -36,11 +36,11 @@ class LateGates:
         self._names = names
         tree = YamlTree({"gates": deepcopy(dict(info.gates))}, info.path)
         snapshot = YamlTree(yaml.safe_load(info.snapshot), info.path)
+        known = dict(zip(info.overridden, info.overridden_by, strict=True))
         for override in overrides:
             self._resolved(override).apply(tree)
-            override.apply(snapshot, self._name)
-        known = dict(zip(info.overridden, info.overridden_by, strict=True))
-        known |= {".".join(override.path): override.source for override in overrides}
+            if name := override.apply(snapshot, self._name):
+                known[name] = override.source
         text = dumped(snapshot.data)
         self.info = replace(
             info,

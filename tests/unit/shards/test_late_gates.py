@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 
 import pytest
+import yaml
 from shard_rows import INFO, row
 
 from pytest_rageval.errors import OptionError
@@ -113,3 +114,25 @@ def test_a_row_that_had_to_pass_its_checks_for_want_of_gates_is_refused() -> Non
     late = LateGates(CHECKED, [gate("em=0.5")])
     with pytest.raises(OptionError, match=r"--rag-gate em=0.5: q1 FAILED .*give it to the shards"):
         late.refuse_pardon(LOW)
+
+
+@pytest.mark.parametrize(
+    ("gates", "text", "name"),
+    [
+        ("{f1: 0.2}", "f1=0.1", "gates.f1"),
+        ("{f1: {min: 0.2}}", "f1=0.1", "gates.f1"),
+        ("{f1: {lower_bound: 0.1}}", "f1=0.1", "gates.f1"),
+        ("{em: 0.2}", "f1=0.1", "gates.f1"),
+        ("{f1: {mean: 0.2}}", "f1.mean=0.1", "gates.f1.mean"),
+        ("{by: {doc_name: {f1: 0.2}}}", "by.doc_name.f1=0.1", "gates.by.doc_name.f1"),
+        ("{f1: {mean: 0.2}}", "f1=0.1", "gates.f1.mean"),
+        ("{exact_match: 0.2}", "em=0.1", "gates.exact_match"),
+    ],
+)
+def test_what_they_override_is_named_as_in_a_whole_run(gates: str, text: str, name: str) -> None:
+    """The names are those that whole runs of these scenarios have in ``results.json``."""
+    written = yaml.safe_load(gates)
+    known = {"em" if key == "exact_match" else key: value for key, value in written.items()}
+    snapshot = f"name: qa\nmetrics:\n- em\n- f1\ngates: {gates}\n"
+    found = LateGates(replace(INFO, gates=known, snapshot=snapshot), [gate(text)])
+    assert found.info.overridden == (name,)
