@@ -45,7 +45,11 @@ def samples_in(path: Path) -> int:
     except (OSError, ValueError):
         return 0
     lists = kept.values() if isinstance(kept, dict) else ()
-    return max((len(scores) for scores in lists if isinstance(scores, list)), default=0)
+    return max((_known(scores) for scores in lists if isinstance(scores, list)), default=0)
+
+
+def _known(scores: list[Any]) -> int:
+    return sum(score is not None for score in scores)
 
 
 def _ultrarag_figures(result: ScenarioResult) -> dict[str, Any]:

@@ -419,7 +419,11 @@ def judge_failure(sample: SampleResult) -> str:
 _TOLD: Final = 10
 _TOLD_WIDTH: Final = 300
 """Of so many errors, so many characters tell kinds apart."""
-_FIGURE = re.compile(r"((?:\bHTTP(?:/[\d.]+| Error)?|status|code)[\"' :=]{1,3}[45]\d\d\b)|\d+")
+_FIGURE = re.compile(
+    r"((?<![a-z])(?:http(?:/[\d.]+| error)?|(?:status|error)[_ ]?code|status(?==)"
+    r"|[\"'](?:status|code))[\"' :=：]{1,3}[45]\d\d(?!\d))|\d+",
+    re.IGNORECASE,
+)
 
 
 def error_kind(sample: SampleResult) -> tuple[str, str]:

@@ -371,6 +371,9 @@ def test_one_known_end_is_kept() -> None:
         ("SyntaxError at line 404", "SyntaxError at line 410", True),
         ("a prompt of 4040 tokens, limit 400", "a prompt of 5030 tokens, limit 400", True),
         ("code: 4011", "code: 4012", True),  # a service's own number of an order
+        ("product code 481", "product code 482", True),
+        ("order status 451", "order status 452", True),
+        ("返回HTTP 401", "返回HTTP 503", False),
         ("HTTP 503 after 7 tries", "HTTP 503 after 12 tries", True),
         ("HTTP 200 without an answer in 3 s", "HTTP 200 without an answer in 5 s", True),
         ("m: HTTP 401: bad key", "m: HTTP 503: bad key", False),
