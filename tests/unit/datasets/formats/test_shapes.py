@@ -320,13 +320,13 @@ def test_a_decimal_of_yaml_keeps_its_text_where_a_text_is_wanted(load: Load) -> 
 def test_a_whole_number_of_yaml_keeps_its_text_where_a_text_is_wanted(load: Load) -> None:
     """An id 2024_01 was 202401, which no other file has; an answer 0x1F was 31."""
     row = (
-        "{id: 2024_01, answer: 0x1F, references: [0x1F, 1_000], contexts: [0b11], tags: 1_0,"
+        "{id: 2024_01, answer: 0x1F, references: [0x1F, 10_00], contexts: [0b11], tags: 1_0,"
         " doc_name: 2024_02, retrieved_ids: [1_01], reference_ids: [10_1], must_include: [-1_0]}"
     )
     (found,) = load("r.yaml", f"- {row}\n").cases
     assert isinstance(found, Sample)
     assert [found.id, found.answer, found.doc_name] == ["2024_01", "0x1F", "2024_02"]
-    assert [found.references, found.contexts] == [("0x1F", "1_000"), ("0b11",)]
+    assert [found.references, found.contexts] == [("0x1F", "10_00"), ("0b11",)]
     assert [found.retrieved_ids, found.reference_ids] == [("1_01",), {"10_1": 1}]
     assert [found.must_include, found.tags] == [("-1_0",), ("1_0",)]
 
