@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +12,8 @@ from pytest_rageval.plugin.run.run_hooks import RunHooks
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
+
+TABLES = tomllib.loads(Path(__file__).with_name("hook_run.toml").read_text("utf-8"))
 
 ROWS = [{"id": f"q{number}", "answer": "a", "references": ["a"]} for number in range(4)]
 SCENARIO = """
@@ -128,41 +132,7 @@ class TestGates:
     @pytest.mark.full
     @pytest.mark.parametrize(
         ("returned", "message"),
-        [
-            ("['worst']", "returned 'worst' among the gates: not a GateResult"),
-            ("5", "raised TypeError: 'int' object is not iterable*"),
-            ("'worst'", "returned 'worst', not a list"),
-            (
-                "[GateResult('worst', 'green', 1, 1, '')]",
-                "returned the gate 'worst' with the outcome 'green'; "
-                "it must be one of passed, failed, skipped",
-            ),
-            (
-                "[GateResult('em.mean', 'passed', 1, 1, '')]",
-                "returned the gate 'em.mean', a name that is already taken; give it another name",
-            ),
-            (
-                "2 * [GateResult('worst', 'passed', 1, 1, '')]",
-                "returned the gate 'worst', a name that is already taken; give it another name",
-            ),
-            (
-                "[GateResult('worst', 'passed', 'low', 1, '')]",
-                "returned the gate 'worst' with observed='low': expected a number or None",
-            ),
-            (
-                "[GateResult('worst', 'passed', 0.5, 'high', '')]",
-                "returned the gate 'worst' with bound='high': expected a number or None",
-            ),
-            (
-                "[GateResult('worst', 'passed', 0.5, 1, '', margin='1 %')]",
-                "returned the gate 'worst' with margin='1 %': expected a number or None",
-            ),
-            (
-                "[GateResult('worst', 'passed', 10**400, 1, '')]",
-                "returned the gate 'worst' with observed=1000*: expected a number or None",
-            ),
-            ("1 / 0", "raised ZeroDivisionError: division by zero*"),
-        ],
+        TABLES["what_cannot_be_a_gate_fails_the_run"],
     )
     def test_what_cannot_be_a_gate_fails_the_run(
         self, four: Project, returned: str, message: str

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
+
+TABLES = tomllib.loads(Path(__file__).with_name("hook_samples.toml").read_text("utf-8"))
 
 ROWS = [
     {"id": f"q{number}", "answer": "a", "references": ["a"], "lang": "de" if number % 2 else "en"}
@@ -161,25 +165,7 @@ def test_it_is_that_of_the_folder_of_the_scenario(german: Project) -> None:
 
 @pytest.mark.parametrize(
     ("body", "message"),
-    [
-        ("return [*samples, samples[0]]", "returned two samples with the id 'q1'"),
-        ("return [*samples, 'q9']", "returned 'q9' among the samples: not a Sample"),
-        ("return 'q1'", "returned 'q1', not a list"),
-        ("return []", "left no samples to run"),
-        ("return 5", "raised TypeError: 'int' object is not iterable*"),
-        (
-            "import dataclasses\n"
-            "    return [dataclasses.replace(sample, question=5) for sample in samples]",
-            "returned the sample 'q1', whose question must be text or None, found 5",
-        ),
-        (
-            "import dataclasses\n"
-            "    return [dataclasses.replace(sample, id=None) for sample in samples]",
-            "returned the sample None, whose id must be text, found None",
-        ),
-        ("return (1 / 0 for _ in samples)", "raised ZeroDivisionError: division by zero*"),
-        ("samples.clear()", "raised AttributeError: 'tuple' object has no attribute 'clear'*"),
-    ],
+    TABLES["what_goes_wrong_names_the_hook_and_the_conftest"],
 )
 def test_what_goes_wrong_names_the_hook_and_the_conftest(
     german: Project, body: str, message: str

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval.plugin.scaffold import needed_by
+
+ROWS = tomllib.loads(Path(__file__).with_name("import.toml").read_text("utf-8"))
 
 CONFIG = """\
 prompts: ["Hello {{name}}"]
@@ -88,22 +92,7 @@ def test_an_assert_in_javascript_is_an_error_until_it_is_written(
 
 @pytest.mark.parametrize(
     ("scenario", "needs"),
-    [
-        ({"metrics": ["answer_checks"]}, ""),
-        ({"metrics": ["answer_checks"], "target": {"use": "m:f"}}, ""),
-        (
-            {"metrics": ["must_satisfy"], "judge": {"model": "g"}},
-            'pip install "pytest-rageval[judge]"; in the environment OPENAI_API_KEY',
-        ),
-        (
-            {
-                "metrics": ["faithfulness"],
-                "judge": {"model": "g", "base_url": "http://x", "api_key_env": "K"},
-                "variants": {"a": {"target": {"url": "http://x?k=${A}"}}},
-            },
-            'pip install "pytest-rageval[judge,ragas]"; in the environment A, K',
-        ),
-    ],
+    ROWS["an_import_says_what_its_scenario_needs"],
 )
 def test_an_import_says_what_its_scenario_needs(scenario: dict[str, Any], needs: str) -> None:
     """[E22] The first run is not red for what the import knew."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project
+
+ROWS = tomllib.loads(Path(__file__).with_name("init_from.toml").read_text("utf-8"))
 
 CSV = """question,answer,expected,source
 How long do refunds take?,five days,five days,refunds.md
@@ -174,22 +178,7 @@ def test_the_same_command_again_keeps_all(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (
-            ["--rag-init", "--rag-from=bare.csv"],
-            "*bare.csv: no gold: no column says what is right*",
-        ),
-        (["--rag-from=bare.csv"], "*--rag-from needs --rag-init: pytest --rag-init --rag-from=*"),
-        (["--rag-init", "--rag-from=none.csv"], "*none.csv' is no file; name a file with rows*"),
-        (["--rag-init=bare.csv", "--rag-from=bare.csv"], "*bare.csv is no folder*"),
-        (
-            ["--rag-init", "--rag-from=bare.csv", "--rag-ci=gitlab"],
-            "*: expected github; docs/how-to/gates-in-ci*",
-        ),
-        (["--rag-init", "--rag-ci=github"], "*--rag-ci goes with --rag-from*"),
-        (["--rag-init", "--rag-from=bare.csv", "--rag-set", "name=x"], "*only keys of 'dataset'*"),
-        (["--rag-init", "--rag-from=full.csv"], "*full.rageval.yaml exists already*"),
-    ],
+    ROWS["what_cannot_be_done_writes_nothing"],
 )
 def test_what_cannot_be_done_writes_nothing(
     project: Project, arguments: list[str], message: str

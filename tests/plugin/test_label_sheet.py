@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
     from tests.plugin.conftest import Project
+
+ROWS = tomllib.loads(Path(__file__).with_name("label_sheet.toml").read_text("utf-8"))
 
 pytest_plugins = ["judged_project"]
 
@@ -167,22 +170,7 @@ TAGGED = [
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("args", "is_said"),
-    [
-        ([], False),
-        (["qa.rageval.yaml"], False),
-        (["--rag-scenario=qa.rageval.yaml"], False),
-        (["-k", "qa"], False),
-        (["-k", "dense"], False),
-        (["qa.rageval.yaml::dense"], False),
-        (["--rag-variant=dense"], False),
-        (["--rag-where", "id~q"], False),
-        (["--rag-limit=2"], False),
-        (["-k", "q1"], True),
-        (["-m", "a"], True),
-        (["--rag-where", "id=q1"], True),
-        (["qa.rageval.yaml::dense::q1"], True),
-        (["--deselect", "qa.rageval.yaml::dense::q1"], True),
-    ],
+    ROWS["answers_are_drawn_from_all_samples_and_that_is_said"],
 )
 def test_answers_are_drawn_from_all_samples_and_that_is_said(
     project: Project, args: list[str], is_said: bool

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +30,8 @@ from scripted_questions import (
 )
 
 from tests.plugin.conftest import Project
+
+ROWS = tomllib.loads(Path(__file__).with_name("making_questions.toml").read_text("utf-8"))
 
 KEY = "sk-live-0123456789abcdef"
 
@@ -454,23 +458,7 @@ def test_quotes_that_the_documents_lost_are_said(documents: Documents) -> None:
 
 @pytest.mark.parametrize(
     ("args", "said"),
-    [
-        (["--rag-questions=0"], "*expected a whole number from 1 on*"),
-        (["--rag-questions=3", "--rag-set=questions.types={sngle: 1}"], "*unknown type 'sngle'*"),
-        (["--rag-questions=3", "--rag-set=questions.types={single: -1}"], "*shares from 0 on*"),
-        (
-            ["--rag-questions=3", "--rag-set=questions.types={single: a, comparison: 1}"],
-            "*shares *",
-        ),
-        (["--rag-questions=3", "--rag-set=questions.types=single"], "*types: expected shares*"),
-        (["--rag-questions=3", "--rag-set=questions.types=null"], "*types: expected shares*"),
-        (["--rag-questions=3", "--rag-set=questions.seed=x"], "*seed: expected a whole number*"),
-        (["--rag-questions=3", "--rag-set=questions.count=3"], "*can be set, not 'count'*"),
-        (["--rag-questions=3", "--rag-set=questions=3"], "*expected keys 'seed' and 'types'*"),
-        (["--rag-questions=3", "--rag-set=dataset.limit=3"], "*--rag-set dataset.limit=3: with*"),
-        (["--rag-questions=3", "--rag-set=judge.reasks=many"], "*judge.reasks*"),
-        (["--rag-questions=3", "--rag-ci=hudson"], "*--rag-ci=hudson: expected github*"),
-    ],
+    ROWS["what_cannot_be_is_a_usage_error"],
 )
 def test_what_cannot_be_is_a_usage_error(
     documents: Documents, args: Sequence[str], said: str

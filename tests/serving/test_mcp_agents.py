@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
@@ -16,6 +17,8 @@ import pytest
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
 from mcp_client import Client, child_environment, connected
+
+ROWS = tomllib.loads(Path(__file__).with_name("mcp_agents.toml").read_text("utf-8"))
 
 _PATIENCE_S = 60.0
 
@@ -335,24 +338,7 @@ def test_variants_rank_in_the_answer_of_their_run(tools: Tools) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
-    [
-        ("run_scenario", {"name": "qaa"}, "unknown scenario 'qaa'. Did you mean 'qa'? Known: qa"),
-        ("run_scenario", {"name": "qa", "limit": 0}, "limit"),
-        ("run_scenario", {"name": "qa", "wher": "x"}, "Did you mean 'where'?"),
-        ("run_scenario", {"name": "qa", "where": ["x"]}, "where x: expected FIELD=VALUE, FIELD!="),
-        ("run_scenario", {"name": "qa", "where": ["idd=x"]}, "unknown field 'idd'. Did you mean"),
-        ("run_scenario", {"name": "qa", "where": ["id=a\0b"]}, "where id=a"),
-        ("run_scenario", {"name": "qa", "weights": {"metrics": {"em": -1}}}, "em"),
-        ("run_scenario", {"name": "broken"}, "broken.rageval.yaml:2: metrics[0]: unknown metric"),
-        ("run_scenario", {"name": "shop", "variant": "dens"}, "Did you mean 'dense'?"),
-        ("run_scenario", {"name": "qa", "variant": "dense"}, "qa has no variants; leave it out"),
-        ("list_samples", {"run": "shop"}, "shop has variants: write one of them, as shop::bm25/"),
-        ("list_samples", {"run": "latest"}, "of which scenario?"),
-        ("list_samples", {"run": "qa/nope"}, "unknown run 'nope'. Known: latest"),
-        ("list_samples", {"run": "qa/latest", "metric": "F1"}, "Did you mean 'f1'?"),
-        ("explain_sample", {"run": "qa/latest", "id": "goood"}, "Did you mean 'good'?"),
-        ("compare_runs", {"a": "qa/latest", "b": "main"}, "unknown run 'main'"),
-    ],
+    ROWS["what_is_unknown_or_outside_is_refused"],
 )
 def test_what_is_unknown_or_outside_is_refused(
     tools: Tools, ran: dict[str, Any], tool: str, arguments: dict[str, Any], message: str

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from pytest_rageval.clients import threads
 from pytest_rageval.errors import OptionError, ScenarioError
 from pytest_rageval.notebooks.progress import ProgressLine
 from pytest_rageval.scenario.overrides import set_override
+
+TABLES = tomllib.loads(Path(__file__).with_name("evaluation.toml").read_text("utf-8"))
 
 # em 1, 0, 0 and f1 1, 2/3, 0.
 ROWS = [
@@ -382,26 +385,7 @@ def test_the_files_of_a_run_say_when_and_of_what_it_was(
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        ({"reports": ["html"]}, "reports: need a folder, write_to"),
-        ({"reports": "dbgtp", "write_to": "runs"}, "reports: unknown report 'dbgtp'"),
-        ({"folder": "x"}, "folder: only for scenarios without a file"),
-        ({"overrides": "f1=1"}, "overrides f1=1: expected a list of texts, or a mapping"),
-        ({"overrides": ["f1"]}, "expected PATH=VALUE"),
-        (
-            {"target": "mod:f"},
-            "target: expected a function (a scenario's own may be an import path)",
-        ),
-        (
-            {"progress": 5},
-            "progress: expected True, False or a function, found a value of type int",
-        ),
-        ({"run": {"budget_usd": 1}}, "run: expected RunSettings, found a value of type dict"),
-        ({"reports": [5], "write_to": "runs"}, "reports: unknown report '5'"),
-        ({"reports": 5, "write_to": "runs"}, "reports: expected names of reports, found a value"),
-        ({"write_to": 5}, "write_to: expected a path, found a value of type int"),
-        ({"folder": 5}, "folder: expected a path, found a value of type int"),
-    ],
+    TABLES["arguments_that_cannot_be_meant_are_refused"],
 )
 def test_arguments_that_cannot_be_meant_are_refused(
     path: Path, in_folder: Path, arguments: dict[str, Any], message: str

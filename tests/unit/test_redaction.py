@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 
 import pytest
 from planted import ALL, ENCODINGS, spellings
@@ -25,6 +27,8 @@ from pytest_rageval.redaction import (
     sounds_secret,
     without_credentials,
 )
+
+ROWS = tomllib.loads(Path(__file__).with_name("redaction.toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -243,28 +247,7 @@ def test_an_option_is_shown_without_what_it_says_to_be_a_secret(value: str, show
 
 @pytest.mark.parametrize(
     "value",
-    [
-        "https://h.test/x?lang=de&k=1",
-        "https://medium.test/@user/post?page=2",
-        "mailto:a@b.test",
-        "two@test",
-        "basic reasoning",
-        "Basic Instinct",
-        "bearer instruments",
-        "Bearer ${TOKEN}",
-        "password=${DB_PASSWORD}",
-        "sort_key=date",
-        "key=value",
-        "max_tokens=5",
-        "keywords=a;b",
-        "token=<eos>",
-        "Does the answer name the key: yes or no?",
-        '{"key": "value", "score": 1}',
-        "api_key=None",
-        "C:\\Users\\me",
-        "s3://bucket/key=1/part",
-        "",
-    ],
+    ROWS["an_option_without_a_secret_is_shown_as_it_is"],
 )
 def test_an_option_without_a_secret_is_shown_as_it_is(value: str) -> None:
     """[R5] Another text would be another definition, and a saved run would be refused."""
@@ -306,20 +289,7 @@ def test_an_exception_names_no_key(text: str, shown: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "no passage with key=doc_12345",
-        "sort() got key=None, api_key=None; set it",
-        "pad_token=<|endoftext|> is not eos_token='</s>'",
-        "unexpected token = ')' in Token(kind=3)",
-        "session=requests.sessions.Session(1) is closed",
-        "no row with key='How many days do I have?'",
-        "GET /s?monkey=banana&max_tokens=400 failed",
-        "/s?api_key=${API_KEY}: it is not set",
-        "api_key=os.environ['KEY'] raised; expected api_key=str, got None",
-        "no passage with key=prod/documents/refunds.pdf, primary_key=customer_2024_0001",
-        "Invalid passwd= in line 3; set api_key=<your key> in config.toml; restart",
-        "{'key': 'doc_12345', 'keywords': 'secret garden'}",
-    ],
+    ROWS["an_exception_that_names_no_key_is_shown_as_it_is"],
 )
 def test_an_exception_that_names_no_key_is_shown_as_it_is(text: str) -> None:
     assert shown_message(shown_queries(text)) == text

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from pytest_rageval.datasets.key_map import KeyMap
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.model import InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
+
+ROWS = tomllib.loads(Path(__file__).with_name("key_map.toml").read_text("utf-8"))
 
 Row = Callable[..., Any]
 Samples = Callable[..., list[Sample]]
@@ -148,21 +151,7 @@ def test_an_item_without_what_the_others_have_makes_the_row_invalid(load: Load) 
 
 @pytest.mark.parametrize(
     ("rows", "answers", "said"),
-    [
-        ('{"answer": "", "response": "x"}', ["x"], []),
-        ('{"answer": "x", "response": "x"}', ["x"], []),
-        ('{"answer": "x", "response": " "}', ["x"], []),
-        ('{"answer": ""}', [""], []),
-        (
-            '{"answer": "x", "response": "y"}\n{"answer": "z"}',
-            ["x", "z"],
-            [
-                "qa.jsonl: 1 row has different values in 'answer' and 'response', both names of "
-                "'answer'; 'answer' counts. To choose, write key_map: {answer: answer} or "
-                "{answer: response}"
-            ],
-        ),
-    ],
+    ROWS["of_two_names_of_a_field_the_first_filled_one_counts"],
 )
 def test_of_two_names_of_a_field_the_first_filled_one_counts(
     load: Load, rows: str, answers: list[str], said: list[str]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ import yaml
 from pytest_rageval import ScenarioResult
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.model import Bound, InvalidRow, Sample
+
+ROWS = tomllib.loads(Path(__file__).with_name("plan_retrieval.toml").read_text("utf-8"))
 
 MakePlan = Callable[..., Plan]
 Problems = Callable[..., list[str]]
@@ -78,24 +82,7 @@ def test_definitions_tell_measures_apart(plan: MakePlan) -> None:
 
 @pytest.mark.parametrize(
     ("metrics", "message"),
-    [
-        (
-            "['ndcg@10', 'nDCG@10']",
-            "metrics[1]: 'ndcg@10' is named twice; give it a name of its own",
-        ),
-        ("['P@5', precision@5]", "metrics[1]: 'precision@5' is named twice"),
-        ("['f1@3']", "metrics[0]: the metric 'f1' has no cutoff (@k)"),
-        ("['rprec@5']", "metrics[0]: the metric 'rprec' has no cutoff (@k)"),
-        ("['P(relevance=2)@5']", "the metric 'precision' has no parameter 'relevance'"),
-        ("['P(rel=2)@5': {rel: 3}]", "'rel' is given in its name and in its options"),
-        ("['P@5': {k: 3}]", "'k' is given in its name and in its options"),
-        ("['P@0']", "metrics[0]: 'P@0': the cutoff must be a whole number >= 1, found '@0'"),
-        ("['P(rel=0)@5']", "metrics[0].P(rel=0)@5.rel: expected"),
-        ("['ndgc@10']", "metrics[0]: unknown metric 'ndgc'. Did you mean 'ndcg'?"),
-        ("['ndcg@']", "metrics[0]: 'ndcg@': the cutoff must be a whole number >= 1, found '@'"),
-        ("[{mrr: {on: texts}}]", "metrics[0].mrr.on: expected 'auto', 'ids' or 'contexts'"),
-        ("[{ndcg: {gians: {1: 2}}}]", "Did you mean 'gains'?"),
-    ],
+    ROWS["a_name_that_cannot_be_is_refused_on_its_line"],
 )
 def test_a_name_that_cannot_be_is_refused_on_its_line(
     problems: Problems, metrics: str, message: str
@@ -126,29 +113,7 @@ def test_what_stands_in_for_missing_metrics_is_not_complained_of(problems: Probl
 
 @pytest.mark.parametrize(
     ("row", "metric", "message"),
-    [
-        ("{answer: x}", "hit_rate", "needs 'reference_ids' (or else 'contexts' and 'reference_con"),
-        ("{contexts: [a]}", "hit_rate", "needs 'reference_contexts'"),
-        ("{retrieved_ids: [a]}", "hit_rate", "needs 'reference_ids'"),
-        ("{retrieved_ids: [a], contexts: [b]}", "hit_rate", "needs 'reference_ids'"),
-        ("{contexts: [a], reference_contexts: [a]}", "map", "needs 'reference_ids'"),
-        ("{contexts: [a], reference_contexts: [a]}", "hit_rate: {on: ids}", "needs 'reference_ids"),
-        (
-            "{retrieved_ids: [a], reference_ids: [a]}",
-            "hit_rate: {on: contexts}",
-            "needs 'contexts'",
-        ),
-        (
-            "{contexts: [a], doc_name: b}",
-            "hit_rate: {match: doc_name}",
-            "needs 'context_docs'; s.yaml has no contexts that name their document",
-        ),
-        (
-            "{contexts: [{text: a, source: b}]}",
-            "hit_rate: {match: doc_name}",
-            "needs 'doc_name'",
-        ),
-    ],
+    ROWS["a_data_set_without_the_fields_is_refused"],
 )
 def test_a_data_set_without_the_fields_is_refused(
     problems: Problems, row: str, metric: str, message: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.first_scenario.propose import Proposal, propose
 from pytest_rageval.scenario.loader import inspect_scenario, parse_scenario
+
+TABLES = tomllib.loads(Path(__file__).with_name("propose.toml").read_text("utf-8"))
 
 ROWS = [
     {"question": "How long?", "answer": "five days", "expected": "five days", "kind": "a"},
@@ -325,27 +328,7 @@ def test_whole_objects_may_be_a_field(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "given"),
-    [
-        (
-            {"input": "who?", "output": [{"answer": "Ann"}, {"answer": "A"}], "response": "Ann"},
-            {"references": "output[*].answer", "answer": "response", "question": "input"},
-        ),
-        (
-            {
-                "messages": [{"content": "hi"}, {"content": "who?"}, {"content": "Ann"}],
-                "references": ["Ann"],
-            },
-            {"question": "messages[-2].content", "answer": "messages[-1].content"},
-        ),
-        (
-            {"question": "who?", "reply": "Ann", "gold": [{"text": "Ann"}, {"text": "A"}]},
-            {"references": "gold[*].text", "answer": "reply"},
-        ),
-        (
-            {"question": "who?", "reply": "Ann", "gold": '[{"text": "Ann"}]'},
-            {"references": "gold[*].text", "answer": "reply"},
-        ),
-    ],
+    TABLES["paths_that_were_given_are_read"],
 )
 def test_paths_that_were_given_are_read(
     tmp_path: Path, row: dict[str, Any], given: dict[str, str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from promptfoo_files import imported
 
 from pytest_rageval.importing.base import ImportNotes, body_without_secrets, without_secrets
 from pytest_rageval.importing.written_files import scenario_text
+
+ROWS = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text("utf-8"))
 
 TESTS = "tests: [{vars: {q: a}, assert: [{type: contains, value: b}]}]\n"
 
@@ -222,24 +225,7 @@ def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("held", "said"),
-    [
-        ("answer_key: photosynthesis", "photosynthesis"),
-        ("key: Q1_revenue", "Q1_revenue"),
-        ("primary_key: customer_order_2024", "customer_order_2024"),
-        ("secret: elephants", "elephants"),
-        ("password: '12345678'", "12345678"),
-        ("pwd: abc12", "abc12"),
-        ("monkey: gibbon2024x", "gibbon2024x"),
-        ("token_count: 'count12345'", "count12345"),
-        ("keyboard: azerty2024x", "azerty2024x"),
-        ("api_key: '${MY_KEY_2024}'", "${MY_KEY_2024}"),
-        ("token: New-York", "New-York"),
-        ("session: Fall2024", "Fall2024"),
-        ("auth: oauth2-pkce", "oauth2-pkce"),
-        ("token: cl100k_base", "cl100k_base"),
-        ("key: vaswani2017attention", "vaswani2017attention"),
-        ("part_key: WP8865743-2021AB", "WP8865743-2021AB"),
-    ],
+    ROWS["a_word_that_is_called_a_key_stays_elsewhere"],
 )
 def test_a_word_that_is_called_a_key_stays_elsewhere(tmp_path: Path, held: str, said: str) -> None:
     """[E22] In other variables, in what was answered, and in other rows it is a word."""

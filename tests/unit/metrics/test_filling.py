@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +27,8 @@ from pytest_rageval.metrics.filling import (
     usual_grades,
 )
 from pytest_rageval.model import Sample
+
+ROWS = tomllib.loads(Path(__file__).with_name("filling.toml").read_text("utf-8"))
 
 TEXTS = {name: f"text of {name}" for name in ("a", "b", "c", "d")}
 SAMPLE = Sample(
@@ -164,22 +168,7 @@ def test_a_grade_is_read_in_whatever_form(reply: str, grade: int) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    [
-        "",
-        "10",
-        "2.5",
-        "2 or 3",
-        "between 1 and 2",
-        "final score: two",
-        '{"grade": 4, "reason": ""}',
-        '{"grade": null, "reason": "unsure"}',
-        '{"grade": true}',
-        '{"grade": [1, 2]}',
-        '{"grade": 1} {"grade": 2}',
-        '{"reason": "score: 2 of',
-        "M: 3\nT: 2",
-        "I cannot judge this.",
-    ],
+    ROWS["a_grade_is_never_guessed"],
 )
 def test_a_grade_is_never_guessed(reply: str) -> None:
     with pytest.raises(ValueError, match="."):

@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,8 @@ from pytest_rageval.metrics.ragas import METRICS, backend
 from pytest_rageval.metrics.ragas.metric import language_name
 from pytest_rageval.metrics.ragas.metric_table import METRIC_TABLE
 from pytest_rageval.model import Sample
+
+ROWS = tomllib.loads(Path(__file__).with_name("ragas_definitions.toml").read_text("utf-8"))
 
 JUDGE = {"judge"}
 BOTH = {"judge", "embedding"}
@@ -109,24 +113,7 @@ def test_lower_is_better_for_noise_alone() -> None:
 
 @pytest.mark.parametrize(
     ("alias", "name"),
-    [
-        ("ResponseRelevancy", "answer_relevancy"),
-        ("response_relevancy", "answer_relevancy"),
-        ("llm_context_precision_with_reference", "context_precision"),
-        ("LLMContextPrecisionWithReference", "context_precision"),
-        ("LLMContextPrecisionWithoutReference", "context_utilization"),
-        ("context_precision_without_reference", "context_utilization"),
-        ("LLMContextRecall", "context_recall"),
-        ("ContextRecall", "context_recall"),
-        ("Faithfulness", "faithfulness"),
-        ("FactualCorrectness", "factual_correctness"),
-        ("noise_sensitivity_relevant", "noise_sensitivity"),
-        ("rubrics_score", "domain_specific_rubrics"),
-        ("InstanceRubrics", "instance_specific_rubrics"),
-        ("nv_accuracy", "answer_accuracy"),
-        ("SQLSemanticEquivalence", "sql_semantic_equivalence"),
-        ("DataCompyScore", "datacompy_score"),
-    ],
+    ROWS["both_generations_of_names_are_known"],
 )
 def test_both_generations_of_names_are_known(alias: str, name: str) -> None:
     """C5."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from pydantic import BaseModel
 
@@ -12,6 +15,8 @@ from pytest_rageval.metrics.ragas.judge import (
     read_reply,
     whole_number,
 )
+
+ROWS = tomllib.loads(Path(__file__).with_name("ragas_replies.toml").read_text("utf-8"))
 
 
 class Judged(BaseModel):
@@ -59,22 +64,7 @@ def test_the_object_is_found_whatever_stands_around_it(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("", "there is no JSON object in it"),
-        ("The statements look fine to me.", "there is no JSON object in it"),
-        ("} {", "there is no JSON object in it"),
-        ("{}", "attributed: Field required"),
-        ('{"attributed": "yes"}', "attributed: Input should be a valid integer"),
-        ('{"attributed": 0.5}', "attributed: Input should be a valid integer"),
-        ('{"attributed": null, "noncommittal": []}', "attributed: .*, and 1 more"),
-        ('{"attributed": 1}\nNo: {"attributed": 0, "rea', "its last JSON has no end"),
-        ('{"attributed": 1, "attributed": 0}', "attributed is said twice, and differs"),
-        ('{"attributed": 1', "Invalid JSON: EOF while parsing"),
-        ('{"attributed": {"a": 1}', "Invalid JSON"),
-        ('First {"a": 1}, then {"b": 2}', "attributed: Field required"),
-        ('{"attributed": 0} No: {"attributed": 1}', "several JSON objects in it, which differ"),
-        ('```{"attributed": 0}```{"attributed": 1}', "several JSON objects in it, which differ"),
-    ],
+    ROWS["what_is_wrong_is_said_in_words"],
 )
 def test_what_is_wrong_is_said_in_words(text: str, message: str) -> None:
     """The client tells it to the judge when it asks again."""

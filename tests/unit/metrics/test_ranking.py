@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from pydantic import ValidationError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
 from pytest_rageval.model import Sample, Score
+
+ROWS = tomllib.loads(Path(__file__).with_name("ranking.toml").read_text("utf-8"))
 
 # b, d and x are relevant (3 of them), b and d were found at the ranks 2 and 4; c and e are not
 # judged. Best order: d 3, x 2, b 1.
@@ -86,28 +90,7 @@ def test_measures_of_a_search(name: str, expected: float) -> None:
 
 @pytest.mark.parametrize(
     ("written", "label"),
-    [
-        ("nDCG@10", "ndcg@10"),
-        ("P@5", "precision@5"),
-        ("P(rel=2)@5", "precision(rel=2)@5"),
-        ("R@100", "recall@100"),
-        ("RR", "mrr"),
-        ("RR@10", "mrr@10"),
-        ("recip_rank", "mrr"),
-        ("AP", "map"),
-        ("AP@10", "map@10"),
-        ("AP(rel=2)", "map(rel=2)"),
-        ("average_precision", "map"),
-        ("Success@5", "hit_rate@5"),
-        ("RetrieverHitRateMetric", "hit_rate"),
-        ("RetrieverMRRMetric", "mrr"),
-        ("Rprec", "rprec"),
-        ("Rprec(rel=2)", "rprec(rel=2)"),
-        ("Bpref", "bpref"),
-        ("P(judged_only=True)@5", "precision(judged_only=True)@5"),
-        ("P(rel=1)@5", "precision@5"),
-        ("mrr(judged_only=True,rel=3)@5", "mrr(rel=3,judged_only=True)@5"),
-    ],
+    ROWS["other_systems_names_are_ours"],
 )
 def test_other_systems_names_are_ours(written: str, label: str) -> None:
     """D4, B1, B2: ir-measures, trec_eval and DB-GPT."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from pytest_rageval.results.saved_run import (
     load_baseline,
     out_of_range,
 )
+
+ROWS = tomllib.loads(Path(__file__).with_name("saved_run.toml").read_text("utf-8"))
 
 SAVED = saved_file(
     [
@@ -206,19 +209,7 @@ def test_the_first_score_out_of_range_is_told(load: Callable[..., SavedRun]) -> 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [
-        ("id", 7),
-        ("scores", [1]),
-        ("errors", 7),
-        ("sample_weight", [1]),
-        ("weighted_score", "0.5"),
-        ("outcome", {}),
-        ("reasons", {"f1": 1}),
-        ("details", 0.5),
-        ("contexts", [7]),
-        ("judged_by", "x"),
-        ("index", 0.5),
-    ],
+    ROWS["a_sample_with_a_value_of_another_type_is_refused"],
 )
 def test_a_sample_with_a_value_of_another_type_is_refused(
     tmp_path: Path, key: str, value: Any

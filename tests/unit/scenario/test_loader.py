@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from load_scenario import load_scenario
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.scenario.overrides import set_override
+
+ROWS = tomllib.loads(Path(__file__).with_name("loader.toml").read_text("utf-8"))
 
 Write = Callable[..., Path]
 MINIMAL = "name: s\ndataset: rows.jsonl\nmetrics: [em]\n"
@@ -83,25 +86,7 @@ def test_everything_wrong_is_reported_at_once_with_file_and_line(write: Write) -
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [
-        ("tresholds: {em: 0.5}", "unknown key 'tresholds'. Did you mean 'thresholds'?"),
-        ("on_invalid: skip", "unknown key 'on_invalid'."),
-        ("tolerate: pass_rates", "tolerate: expected 'pass_rate', found 'pass_rates'"),
-        ("doc_weights: [a]", "doc_weights: expected a mapping, found a list"),
-        ("doc_weights: {a: true}", "doc_weights.a: expected a number, found true"),
-        ("doc_weights: {a: .inf}", "doc_weights.a: expected a finite number, found inf"),
-        (
-            "thresholds: {em: {}}",
-            "thresholds.em: expected a number, or a mapping with 'min' or 'max'",
-        ),
-        ("thresholds: {em: {min: 1, max: 0}}", "min 1 is above max 0: nothing could pass"),
-        ("thresholds: {em: {mn: 1}}", "unknown key 'mn' under thresholds.em. Did you mean 'min'?"),
-        ("skip: [{where: {}}]", "skip[0].where: must not be empty"),
-        ("skip: [{reason: x}]", "skip[0].where: required, and missing"),
-        ("tolerate: pass_rate", "tolerate: pass_rate needs the gate 'pass_rate'"),
-        ("output_dir: ''", "output_dir: must not be empty"),
-        ("metric_weights: {em: 1e400}", "metric_weights.em: expected a "),
-    ],
+    ROWS["one_mistake_and_its_message"],
 )
 def test_one_mistake_and_its_message(write: Write, line: str, message: str) -> None:
     """A3, A10: at the line where it stands, the last one."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from pytest_rageval.scenario.overrides import (
     set_override,
 )
 from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+ROWS = tomllib.loads(Path(__file__).with_name("overrides.toml").read_text("utf-8"))
 
 
 def applied(text: str, override: Override) -> tuple[Any, str | None]:
@@ -225,20 +229,7 @@ def test_a_metric_and_the_fall_that_is_too_much(text: str, metric: str, value: A
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "f1",
-        "f1:",
-        ":0.1",
-        " :0.1",
-        "f1:x",
-        "f1:x%",
-        "f1:nan",
-        "f1:inf",
-        "f1:%",
-        "f1=0.1",
-        "f1:any",
-    ],
+    ROWS["what_is_no_metric_and_fall_is_refused"],
 )
 def test_what_is_no_metric_and_fall_is_refused(text: str) -> None:
     """E12."""
@@ -304,26 +295,7 @@ def test_a_check_beside_any_short_form_of_a_mean(gate: str, mean: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "override", "expected"),
-    [
-        ("{acc: {min: 0.1}}", "acc.min=0.2", {"acc": {"min": 0.2}}),
-        ("{acc: {min: 0.1}}", "acc.max=0.9", {"acc": {"min": 0.1, "max": 0.9}}),
-        ("{acc: {min: 0.1}}", "acc.mean=0.2", {"acc": {"mean": 0.2}}),
-        (
-            "{acc: {mean: 0.1, unscored: 0}}",
-            "acc.lower_bound=0.2",
-            {"acc": {"mean": 0.1, "unscored": 0, "lower_bound": 0.2}},
-        ),
-        (
-            "{by: {lang: {f1: {mean: 0.1, unscored: 0}}}}",
-            "by.lang.f1=0.2",
-            {"by": {"lang": {"f1": {"mean": 0.2, "unscored": 0}}}},
-        ),
-        (
-            "{compare_fail: {f1: {max_drop: 0.1}}}",
-            "compare_fail.f1.max_drop=0.2",
-            {"compare_fail": {"f1": {"max_drop": 0.2}}},
-        ),
-    ],
+    ROWS["what_is_no_short_form_is_not_widened"],
 )
 def test_what_is_no_short_form_is_not_widened(text: str, override: str, expected: Any) -> None:
     data, _ = applied(f"gates: {text}", number_override("gates")("--rag-gate", override))

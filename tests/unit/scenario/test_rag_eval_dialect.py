@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.loader import LoadedScenario
+
+ROWS = tomllib.loads(Path(__file__).with_name("rag_eval_dialect.toml").read_text("utf-8"))
 
 BASE = (
     "scenario_name: s\n"
@@ -170,23 +173,7 @@ def test_calls_at_once_are_those_of_any_form_of_judge_and_target(
 
 @pytest.mark.parametrize(
     ("line", "old", "new"),
-    [
-        (
-            "judge: {model: m, concurrency: 2}\nruntime: {metric_concurrency: 9}",
-            "metric_concurrency",
-            "judge.concurrency",
-        ),
-        (
-            "target: {use: 'a:b', concurrency: 2}\nruntime: {app_concurrency: 9}",
-            "app_concurrency",
-            "target.concurrency",
-        ),
-        (
-            "dataset: {path: x, limit: 2}\nruntime: {max_samples: 1}",
-            "max_samples",
-            "dataset.limit",
-        ),
-    ],
+    ROWS["what_is_said_in_both_ways_is_said_once_too_often"],
 )
 def test_what_is_said_in_both_ways_is_said_once_too_often(
     load: Callable[[str], LoadedScenario], line: str, old: str, new: str

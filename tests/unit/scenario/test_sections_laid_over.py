@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from pytest_rageval import patch_scenario
 from pytest_rageval.scenario.loader import inspect_tree
 from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+ROWS = tomllib.loads(Path(__file__).with_name("sections_laid_over.toml").read_text("utf-8"))
 
 BASE = "name: s\ndataset: rows.jsonl\nmetrics: [em]\n"
 
@@ -32,57 +35,7 @@ def same(section: str, text: str, expected: str, variant: str = "", *options: st
 
 @pytest.mark.parametrize(
     ("section", "text", "variant", "options", "expected"),
-    [
-        (
-            "citations",
-            "citations: brackets",
-            "",
-            ["citations.of=ids"],
-            "{style: brackets, of: ids}",
-        ),
-        (
-            "citations",
-            "citations: {base: 0}",
-            "{citations: brackets}",
-            [],
-            "{base: 0, style: brackets}",
-        ),
-        ("citations", "citations: true", "{citations: brackets}", [], "brackets"),
-        ("citations", "citations: {base: 0}", "{citations: null}", [], "null"),
-        ("citations", "citations: {base: 0}", "", ["citations=false"], "null"),
-        ("citations", "citations: {base: 0}", "", ["citations=true"], "true"),
-        ("citations", "", "{citations: true}", [], "true"),
-        ("citations", "", "", ["citations.of=ids"], "{of: ids}"),
-        (
-            "refusals",
-            "refusals: judge",
-            "{refusals: {empty: refused}}",
-            [],
-            "{detect: judge, empty: refused}",
-        ),
-        (
-            "conversation",
-            "conversation: {turns: 2}",
-            "{conversation: {send: false}}",
-            [],
-            "{turns: 2, send: false}",
-        ),
-        ("fill", "fill: true", "{fill: false}", [], "null"),
-        (
-            "judge",
-            "judge: {model: m, controls: off}",
-            "",
-            ["judge.seed=1"],
-            "{model: m, controls: off, seed: 1}",
-        ),
-        (
-            "judge",
-            "judge: {model: m, controls: off}",
-            "{judge: {controls: require}}",
-            [],
-            "{model: m, controls: require}",
-        ),
-    ],
+    ROWS["words_and_mappings_are_laid_over_each_other"],
 )
 def test_words_and_mappings_are_laid_over_each_other(
     section: str, text: str, variant: str, options: list[str], expected: str
@@ -181,64 +134,7 @@ def test_a_list_of_labels_is_short_for_files(files: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("section", "text", "variant", "options", "expected"),
-    [
-        (
-            "judge",
-            "judge: {model: m, price: 1}",
-            "{judge: {price: {output: 2}}}",
-            [],
-            "{model: m, price: {input: 1, output: 2}}",
-        ),
-        (
-            "judge",
-            "judge: {model: m, price: {input: 1, output: 2}}",
-            "{judge: {price: 3}}",
-            [],
-            "{model: m, price: {input: 3, output: 2}}",
-        ),
-        (
-            "judge",
-            "judge: {model: m, price: 1}",
-            "",
-            ["judge.price.output=2"],
-            "{model: m, price: {input: 1, output: 2}}",
-        ),
-        (
-            "judge",
-            "judge: {model: m, controls: off}",
-            "",
-            ["judge.controls.mode=require"],
-            "{model: m, controls: require}",
-        ),
-        (
-            "embedding",
-            "embedding: {model: m, price: 1}",
-            "",
-            ["embedding.price.input=2"],
-            "{model: m, price: 2}",
-        ),
-        (
-            "models",
-            "models: {cheap: {price: 1}}",
-            "",
-            ["models.cheap.price.output=2"],
-            "{cheap: {price: {input: 1, output: 2}}}",
-        ),
-        (
-            "models",
-            "models: {price: {price: 1}}",
-            "{models: {price: {price: 2}}}",
-            [],
-            "{price: {price: {input: 2}}}",
-        ),
-        (
-            "judge",
-            "judge: {model: m, price: 1}",
-            "{judge: {model: n, price: 2}}",
-            ["variants.v.judge.price.output=3"],
-            "{model: n, price: {input: 2, output: 3}}",
-        ),
-    ],
+    ROWS["prices_and_controls_of_models_have_short_forms"],
 )
 def test_prices_and_controls_of_models_have_short_forms(
     section: str, text: str, variant: str, options: list[str], expected: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.loader import LoadedScenario
+
+ROWS = tomllib.loads(Path(__file__).with_name("ultrarag_dialect.toml").read_text("utf-8"))
 
 Load = Callable[[str], LoadedScenario]
 
@@ -204,25 +207,7 @@ def test_an_old_run_without_a_new_one_is_refused(load: Load) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        (
-            "metrics: [f1]\nbenchmark: {path: a.jsonl}\nevaluation:\n  metrics: [em]\n",
-            "nq.yaml:4: metrics: is given at the top and under evaluation; keep one of them",
-        ),
-        (
-            "dataset: b.jsonl\nbenchmark:\n  path: a.jsonl\n",
-            "nq.yaml:3: path: is given under benchmark and under dataset; keep one of them",
-        ),
-        (
-            "dataset: {limit: 3}\nbenchmark:\n  path: a.jsonl\n  limit: 3\n",
-            "nq.yaml:4: limit: is given under benchmark and under dataset; keep one of them",
-        ),
-        (
-            "benchmark:\n  path: b.jsonl\n  benchmark:\n    path: a.jsonl\n",
-            "nq.yaml:4: path: is given under benchmark and under benchmark.benchmark; "
-            "keep one of them",
-        ),
-    ],
+    ROWS["what_our_keys_say_as_well_is_refused"],
 )
 def test_what_our_keys_say_as_well_is_refused(load: Load, text: str, problem: str) -> None:
     """D9: neither of the two is dropped in silence."""

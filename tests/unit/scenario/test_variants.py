@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.scenario.loader import LoadedScenario, inspect_tree, variants_in
 from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+ROWS = tomllib.loads(Path(__file__).with_name("variants.toml").read_text("utf-8"))
 
 BASE = """\
 name: bot
@@ -38,31 +41,7 @@ def laid(variant: str, base: str = BASE) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("variant", "section", "expected"),
-    [
-        ("", "dataset", {"path": "bm25.jsonl", "key_map": {"answer": "reply"}, "limit": 5}),
-        ("{}", "metric_weights", {"f1": 2}),
-        (
-            "{dataset: dense.jsonl}",
-            "dataset",
-            {"path": "dense.jsonl", "key_map": {"answer": "reply"}, "limit": 5},
-        ),
-        (
-            "{dataset: [{answer: a}]}",
-            "dataset",
-            {"rows": [{"answer": "a"}], "key_map": {"answer": "reply"}, "limit": 5},
-        ),
-        (
-            "{dataset: {qrels_path: q, run_path: r}}",
-            "dataset",
-            {"qrels_path": "q", "run_path": "r", "key_map": {"answer": "reply"}, "limit": 5},
-        ),
-        ("{metrics: [em]}", "metrics", ["em"]),
-        ("{metric_weights: {em: 3}}", "metric_weights", {"f1": 2, "em": 3}),
-        ("{gates: {f1: {lower_bound: 0.4}}}", "gates", {"f1": {"mean": 0.5, "lower_bound": 0.4}}),
-        ("{gates: {em: 0.1}}", "gates", {"f1": 0.5, "em": 0.1}),
-        ("{target: 'm:answer'}", "target", "m:answer"),
-        ("{judge: gpt}", "judge", {"model": "gpt"}),
-    ],
+    ROWS["keys_are_laid_over_those_of_the_scenario"],
 )
 def test_keys_are_laid_over_those_of_the_scenario(
     variant: str, section: str, expected: object
@@ -155,25 +134,7 @@ def test_problems_of_a_variant_are_at_its_own_lines() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("variants: [a]", "variants: expected a mapping of names to keys"),
-        ("variants: {latest: {}}", "'latest' is what a file or folder of runs is called"),
-        ("variants: {Baselines: {}}", "'Baselines' is what a file or folder"),
-        ("variants: {labels: {}}", "'labels' is what a file or folder"),
-        ("variants: {20261123T010203-000001: {}}", "is what a file or folder of runs is called"),
-        ("variants: {'a::b': {}}", "cannot be part of a node id"),
-        ("variants: {'a[b]': {}}", "cannot be part of a node id"),
-        ("variants: {'gate:x': {}}", "cannot be part of a node id"),
-        ("variants: {' ': {}}", "cannot be part of a node id"),
-        ("variants: {v: {}, V: {}}", "and 'v' would share a folder where case is ignored"),
-        ("variants: {v: dense.jsonl}", "expected the keys that it changes"),
-        ("variants: {v: {name: x}}", "'name' belongs to all variants"),
-        ("variants: {v: {output_dir: x}}", "'output_dir' belongs to all variants"),
-        ("variants: {v: {variants: {}}}", "'variants' belongs to all variants"),
-        ("variants: {v: {best: v}}", "'best' belongs to all variants"),
-        ("best: v", "best: needs 'variants'"),
-        ("variants: {v: {}}\nbest: {of: f1, nope: 1}", "unknown key 'nope' under best"),
-    ],
+    ROWS["what_is_wrong_with_variants_is_said_with_the_line"],
 )
 def test_what_is_wrong_with_variants_is_said_with_the_line(text: str, message: str) -> None:
     """Names that node ids and folders cannot hold, and keys that all variants share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from pytest_rageval.shards.shard_file import (
     read_shard,
     shard_lines,
 )
+
+ROWS = tomllib.loads(Path(__file__).with_name("shard_file.toml").read_text("utf-8"))
 
 TEXTS = st.text(st.characters(exclude_categories=())) | st.sampled_from(
     ["\ud800", "\x00", "\u2028\n"]
@@ -185,19 +188,7 @@ class TestWhatParsesAndIsDamaged:
 
     @pytest.mark.parametrize(
         ("old", "new"),
-        [
-            ('"em":1.0', '"em":"x"'),
-            ('"em":1.0', '"em":NaN'),
-            ('"em":1.0', '"em":true'),
-            ('"em":1.0', '"em":1e400'),
-            ('"em":1.0', '"em":1e101'),
-            ('"index":2', '"index":"2"'),
-            ('"index":2', '"index":2,"outcome":"green"'),
-            ('"index":2', '"index":2,"outcome":null'),
-            ('"index":2', '"index":2,"expected":[1]'),
-            ('"qa.rageval.yaml::q2"', "[]"),
-            ('"qa.rageval.yaml::q2"', "7"),
-        ],
+        ROWS["in_a_case"],
     )
     def test_in_a_case(self, tmp_path: Path, old: str, new: str) -> None:
         path = write_shard(tmp_path, "1/2")

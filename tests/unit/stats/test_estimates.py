@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +29,8 @@ from pytest_rageval.stats.estimates import (
 )
 from pytest_rageval.stats.intervals import mean_bounds
 from pytest_rageval.stats.summary import summarize_scenario
+
+ROWS = tomllib.loads(Path(__file__).with_name("estimates.toml").read_text("utf-8"))
 
 UNIT = (0.0, 1.0)
 
@@ -314,20 +318,7 @@ def test_groups_are_drawn_whole() -> None:
 
 @pytest.mark.parametrize(
     ("n", "unscored", "message"),
-    [
-        (9, 0, "a sample of 9 rows is too small: it takes 10 others at least"),
-        (
-            22,
-            20,
-            "a sample of 22 rows is too small: it takes 20 without an older score of each metric, "
-            "and 5 others at least",
-        ),
-        (
-            12,
-            30,
-            "a sample of 12 rows is too small: it takes 30 without an older score of each metric",
-        ),
-    ],
+    ROWS["a_sample_that_is_too_small_says_what_it_takes"],
 )
 def test_a_sample_that_is_too_small_says_what_it_takes(n: int, unscored: int, message: str) -> None:
     with pytest.raises(ValueError, match="too small") as raised:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.targets.base import Answer, TargetError
 from pytest_rageval.targets.http_replies import ReplyReader
 from pytest_rageval.text.json_value import parse_path
+
+ROWS = tomllib.loads(Path(__file__).with_name("http_reply.toml").read_text("utf-8"))
 
 
 def reply(kind: str, text: str) -> HttpReply:
@@ -158,20 +162,7 @@ def test_a_stream_that_breaks_off_is_no_answer(text: str, why: str) -> None:
 
 @pytest.mark.parametrize(
     ("parts", "answer"),
-    [
-        (["Five", " days", "."], "Five days."),
-        (["Five", " days.", "Five days."], "Five days."),
-        (["Five", "Five days", "Five days."], "Five days."),
-        (["ha", "ha"], "ha"),
-        (["Paris", "Paris"], "Paris"),
-        (["Par", "is", "Paris."], "Paris."),
-        (["7", "7", "7"], "777"),
-        (["New", "New York"], "New York"),
-        (["1", "10"], "10"),
-        (["1", "1", "10"], "1110"),
-        (["", "{", "}"], "{}"),
-        ([""], ""),
-    ],
+    ROWS["what_a_stream_repeats_counts_once"],
 )
 def test_what_a_stream_repeats_counts_once(parts: list[str], answer: str) -> None:
     """[A21] Some end with the whole answer, some send all so far with each event."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import tomllib
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,8 @@ from pytest_rageval.targets.base import (
     TargetError,
 )
 from pytest_rageval.targets.http_service import HttpOptions
+
+ROWS = tomllib.loads(Path(__file__).with_name("http_service.toml").read_text("utf-8"))
 
 pytest.importorskip("aiohttp")
 
@@ -187,20 +191,7 @@ def test_a_streamed_answer_is_picked_by_its_path(app: FakeApp, ask: Ask) -> None
 
 @pytest.mark.parametrize(
     ("fault", "kind", "is_transient", "words"),
-    [
-        ("500", "ServerError", False, 'HTTP 500: {"error": "this is fault 500"'),
-        ("503", "ServerError", True, "HTTP 503"),
-        ("502", "ServerError", True, "HTTP 502"),
-        ("429:2", "RateLimitError", True, "HTTP 429"),
-        ("401", "AuthError", False, "HTTP 401"),
-        ("404", "BadRequestError", False, "HTTP 404"),
-        ("reset", "ConnectionFailed", True, "the connection failed (Connection reset by peer)"),
-        ("close", "ConnectionFailed", True, "the server closed it without an answer"),
-        ("cut", "ConnectionFailed", True, "it broke in the middle of the answer"),
-        ("to http://elsewhere.test/a?k=v", "BadRequestError", False, "to another host"),
-        ("to ftp://127.0.0.1/a", "BadRequestError", False, "which is no http or https URL"),
-        ("to /again", "BadRequestError", False, "redirect loop"),
-    ],
+    ROWS["failures_say_whether_asking_again_may_help"],
 )
 def test_failures_say_whether_asking_again_may_help(
     app: FakeApp, ask: Ask, fault: str, kind: str, is_transient: bool, words: str
@@ -217,21 +208,7 @@ def test_failures_say_whether_asking_again_may_help(
 
 @pytest.mark.parametrize(
     ("fault", "words"),
-    [
-        ("none", "returned nothing (None)"),
-        ("list", "returned ['Paris'] (list)"),
-        ("number", "returned 42 (int)"),
-        ("nothing", "replied nothing"),
-        ("other", "replied an error: the index is not loaded"),
-        ("other", 'the reply begins \'{"error": "the index is not loaded"}\''),
-        ("broken", "replied broken JSON"),
-        ("html", "replied a page of HTML"),
-        ("bytes", "replied 7 bytes of application/pdf, which are no text"),
-        ("open text", "replied a text that may be cut off: it ends with the connection"),
-        ("open stream", "replied a stream that may be cut off: it ends with the connection"),
-        ("big", "the reply is larger than 8 MB"),
-        ("long", "an answer of 2,000,000 characters, at most 1,000,000 are taken"),
-    ],
+    ROWS["what_is_no_answer_is_an_error"],
 )
 def test_what_is_no_answer_is_an_error(ask: Ask, fault: str, words: str) -> None:
     """[A21] With the beginning of the reply; nothing of it is asked for again."""

@@ -20,6 +20,8 @@ from pytest_rageval.targets.http_replies import ReplyReader
 from pytest_rageval.targets.http_service import HttpOptions
 from pytest_rageval.text.json_value import parse_path
 
+ROWS = tomllib.loads(Path(__file__).with_name("streams.toml").read_text("utf-8"))
+
 SSE = "text/event-stream"
 
 
@@ -1052,22 +1054,7 @@ def test_a_reply_of_a_dialogue_that_goes_on_is_whole(kind: str, flag: str) -> No
 
 @pytest.mark.parametrize(
     "end",
-    [
-        {"choices": [{"delta": {}, "finish_reason": "content_filter"}]},
-        {"choices": [{"delta": {}, "finish_reason": "insufficient_system_resource"}]},
-        {"choices": [{"delta": {}, "finish_reason": "network_error"}]},
-        {"choices": [{"delta": {}, "finish_reason": "abort"}]},
-        {"Choices": [{"Delta": {}, "FinishReason": "sensitive"}]},
-        {"candidates": [{"finish_reason": "IMAGE_SAFETY"}]},
-        {"candidates": [{"finishReason": "OTHER"}]},
-        {"type": "message-end", "delta": {"finish_reason": "ERROR_TOXIC"}},
-        {"messageStop": {"stopReason": "guardrail_intervened"}},
-        {"results": [{"stop_reason": "error"}]},
-        {"stop_reason": "refusal"},
-        {"type": "finish", "finishReason": "content-filter"},
-        {"candidates": [{"finishReason": "SAFETY"}]},
-        {"type": "message_delta", "delta": {"stop_reason": "refusal"}},
-    ],
+    ROWS["an_answer_that_a_filter_cuts_short_is_none"],
 )
 def test_an_answer_that_a_filter_cuts_short_is_none(end: dict[str, Any]) -> None:
     """[A21] What came before is half of one; also of a whole reply."""
@@ -1209,19 +1196,7 @@ def test_own_words_and_thoughts_are_no_answer_where_events_are_named_either() ->
 
 @pytest.mark.parametrize(
     "asked",
-    [
-        {"sender": "User"},
-        {"source": "user"},
-        {"author": "user"},
-        {"speaker": "human"},
-        {"from": "user"},
-        {"role": "function"},
-        {"message_type": "user_message"},
-        {"stage": "thinking"},
-        {"eventType": "thinking"},
-        {"msg_type": "progress"},
-        {"message_type": "tool_return_message"},
-    ],
+    ROWS["the_words_of_others_are_told_by_many_keys"],
 )
 def test_the_words_of_others_are_told_by_many_keys(asked: dict[str, Any]) -> None:
     """AutoGen, ADK, Langflow, Letta; another speaker answers, and a source may be a file."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,8 @@ from pytest_rageval.text.citations import (
     structured_answer,
     structured_citations,
 )
+
+ROWS = tomllib.loads(Path(__file__).with_name("citations.toml").read_text("utf-8"))
 
 AUTO = CitationRule()
 
@@ -49,21 +53,7 @@ def test_spellings_are_read(text: str, cited: Sequence[object]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "It opened in [2024].",
-        "See [1](https://example.org/a).",
-        "Call my_list[1] here.",
-        "Call a.items[0] here.",
-        "Call f(x)[1] here.",
-        "Write `rows[1]` here.",
-        "```\nrows[1] = [2]\n```",
-        "A number in [0, 1] is meant.",
-        "It has 330 m³ of air.",
-        "Fill in [name] and [your company].",
-        "[^1]: tower.pdf",
-        "He said (source unknown) so.",
-        "x² + y² is 4.",
-    ],
+    ROWS["what_is_no_citation_stays_text"],
 )
 def test_what_is_no_citation_stays_text(text: str) -> None:
     read = read_citations(text, AUTO, 5)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval.text.echo import Examples, RepeatedExampleError, examples_in, refuse_repeated
+
+ROWS = tomllib.loads(Path(__file__).with_name("echo.toml").read_text("utf-8"))
 
 EINSTEIN = (
     "Albert Einstein was born on 14 March 1879. He was a German-born theoretical physicist. "
@@ -40,19 +44,7 @@ def repeats(reply: Any, own: Any = PLANT, shown: Examples = SHOWN) -> bool:
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "Albert Einstein, born on 14 March 1879, was a theoretical physicist.",
-        "ＡＬＢＥＲＴ  Einstein born on 14 march 1879 was a theoretical physicist",
-        "born on 14 March 1879",
-        "It says: He was a German-born theoretical physicist. He received the 1921 Nobel Prize.",
-        "The date of birth of Einstein is mentioned clearly in the context.",
-        "He published 4 papers in 1905; and much else besides.",
-        "Albert Einstein (born 14 March 1879) was a German-born theoretical physicist, too.",
-        "The context says that Albert Einstein, born on 14 March 1879, was a German-born physicist",
-        "He was a German-born theoretical physicist, born on 14 March 1879.",
-        "Einstein received the 1921 Nobel Prize in Physics.",
-        "Where was he born, Albert Einstein?",
-    ],
+    ROWS["an_example_is_known_again"],
 )
 def test_an_example_is_known_again(said: str) -> None:
     """Whatever its case, width and punctuation; a part of it, what holds it, and in other words."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval.text.json_value import LostPathError, head_of, parse_path, path_in
+
+ROWS = tomllib.loads(Path(__file__).with_name("json_path.toml").read_text("utf-8"))
 
 REPLY: dict[str, Any] = {
     "data": {"answer": "Paris", "hits": [{"text": "a", "tags": ["x"]}, {"text": "b", "tags": []}]},
@@ -39,21 +43,7 @@ def test_a_path_reaches_what_it_names(path: str, found: Any) -> None:
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [
-        ("data.anwser", "at data there are 'answer', 'hits'. Did you mean 'answer'?"),
-        (
-            "data.hits.text",
-            "at data.hits there is a list of 2; write 'data.hits[0].text' for one item, "
-            "'data.hits[*].text' for all",
-        ),
-        ("data.hits[2]", "at data.hits there is a list of 2"),
-        ("data.hits[*].txt", "at data.hits[*] there are 'text', 'tags'. Did you mean 'text'?"),
-        ("data[0]", "at data there are 'answer', 'hits'"),
-        ("data[*]", "at data there are 'answer', 'hits'"),
-        ("none.text", "at none there is None"),
-        ("data.answer.text", "at data.answer there is 'Paris'"),
-        ("nowhere", "at its top there are 'data', 'choices', 'a.b', 'none', 'empty'"),
-    ],
+    ROWS["a_path_that_leads_nowhere_says_how_far_it_led"],
 )
 def test_a_path_that_leads_nowhere_says_how_far_it_led(path: str, message: str) -> None:
     """[A21] A key that is not there is no empty answer."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,8 @@ from pytest_rageval.text.row_checks import (
     read_patterns,
     read_texts,
 )
+
+ROWS = tomllib.loads(Path(__file__).with_name("row_checks.toml").read_text("utf-8"))
 
 
 def test_every_field_of_checks_has_a_reader() -> None:
@@ -36,23 +40,7 @@ def passes(check: dict[str, Any], answer: str, latency_s: float | None = None) -
 
 @pytest.mark.parametrize(
     ("check", "right", "wrong"),
-    [
-        ({"contains": "$500"}, "It is $500.", "500 euros"),
-        ({"contains": 30}, "30 days", "3 days"),
-        ({"icontains": "CHIP"}, "Chips", "cheap"),
-        ({"contains-any": ["a", "b"]}, "b", "B"),
-        ({"contains_all": ["a", "b"]}, "b a", "b"),
-        ({"icontains-any": ["A", "B"]}, "b", "c"),
-        ({"icontains-all": ["A", "B"]}, "ab", "b"),
-        ({"starts-with": "Yes"}, "Yes, it is", "Oh Yes"),
-        ({"equals": "none"}, "none", "none."),
-        ({"equals": {"a": [1, True]}}, '{"a": [1.0, true]}', '{"a": [1, 1]}'),
-        ({"regex": r"ACCT-\d{6}"}, "see ACCT-482913", "see ACCT-48"),
-        ({"is-json": True}, "[1]", "{'a': 1}"),
-        ({"is-json": True}, "1", "NaN"),
-        ({"contains-json": True}, 'so: {"a": 1}.', "so: {a}"),
-        ({"contains-json": {"required": ["a"]}}, '{"b": 1} {"a": 1}', '{"b": 1}'),
-    ],
+    ROWS["a_check_and_its_opposite"],
 )
 def test_a_check_and_its_opposite(check: dict[str, Any], right: str, wrong: str) -> None:
     """[A28] What passes a check fails the one with not- before it."""
@@ -115,21 +103,7 @@ def test_what_no_answer_could_fail_is_refused(value: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [
-        ("contains: a", 'expected a list of checks such as {"contains": "30 days"}'),
-        ({"contains": "a", "regex": "b"}, "a check has one kind, found ['contains', 'regex']"),
-        ({"contain": "a"}, "unknown check 'contain'. Did you mean 'contains'?"),
-        ({"contains": ["a", "b"]}, "contains: expected one text, found a list"),
-        ({"contains-all": []}, "contains-all: the list is empty"),
-        ({"not-max_latency_s": 1}, "unknown check 'not-max_latency_s'"),
-        ({"max_latency_s": 0}, "max_latency_s: expected a number of seconds, found 0"),
-        ({"contains": "a", "weight": 0}, "expected a weight above 0, found 0"),
-        ({"regex": "(a"}, "'(a' is no regular expression: missing )"),
-        ({"is-json": "yes"}, "is-json: expected true or a JSON Schema, found 'yes'"),
-        ({"is-json": {"oneOf": []}}, "unknown rule of a JSON Schema 'oneOf'"),
-        ({"is-json": {"type": "text"}}, "type cannot be 'text'"),
-        ({"is-json": {"items": {"pattern": "("}}}, "'(' is no regular expression"),
-    ],
+    ROWS["a_check_that_cannot_be_read_says_why"],
 )
 def test_a_check_that_cannot_be_read_says_why(value: Any, message: str) -> None:
     """[A28]"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +24,8 @@ from pytest_rageval.clients.threads import Raised, SerialThread
 from pytest_rageval.engine.planning import bind_metrics as source_digest_module
 from pytest_rageval.engine.planning.bind_metrics import source_digest
 from pytest_rageval.errors import MissingExtraError
+
+ROWS = tomllib.loads(Path(__file__).with_name("local_embeddings.toml").read_text("utf-8"))
 
 Within = Callable[..., Any]
 
@@ -198,20 +201,7 @@ def test_a_function_runs_in_a_thread_and_gets_its_options(within: Within) -> Non
 
 @pytest.mark.parametrize(
     ("function", "words"),
-    [
-        ("broken", "RuntimeError: out of memory"),
-        ("too_few", "returned 1 vectors of lengths [1] for 2 texts"),
-        ("uneven", "returned 2 vectors of lengths [1, 2] for 2 texts"),
-        ("not_finite", "returned a vector that is not finite"),
-        ("no_rows", "TypeError: 'NoneType' object is not iterable"),
-        ("absent", "has no attribute 'absent'"),
-        ("ends", ": SystemExit: no model here"),
-        ("async_ends", ": SystemExit: no model here"),
-        ("wrapped_ends", ": SystemExit: no model here"),
-        ("interrupts", ": KeyboardInterrupt"),
-        ("cancels", ": CancelledError: not by us"),
-        ("async_cancels", ": CancelledError"),
-    ],
+    ROWS["whatever_a_function_does_wrong_is_the_models_error"],
 )
 def test_whatever_a_function_does_wrong_is_the_models_error(
     function: str, words: str, within: Within

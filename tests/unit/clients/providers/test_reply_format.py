@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from pytest_rageval.clients.base import Message, ReplySchema
 from pytest_rageval.clients.errors import BadRequestError
 from pytest_rageval.clients.reply_form import ReplyFormats, in_words, response_format
+
+ROWS = tomllib.loads(Path(__file__).with_name("reply_format.toml").read_text("utf-8"))
 
 
 def refused(says: str) -> BadRequestError:
@@ -90,20 +94,7 @@ def test_a_form_is_refused_in_the_words_of_many_servers(says: str) -> None:
 
 @pytest.mark.parametrize(
     "says",
-    [
-        "content is restricted by policy",
-        "input too long; restricted",
-        "access from this district is a restriction of the provider",
-        "this topic is strictly prohibited",
-        "the text breaks our strict content policy",
-        "the text breaks a strict policy",
-        "the input holds unstructured data",
-        "the restructured text is too long",
-        "a misguided question",
-        "schematic drawings are not read",
-        "l'input 'programmare' non va bene",
-        "输入内容restricted，请修改",
-    ],
+    ROWS["a_refusal_of_one_text_takes_the_form_from_no_other"],
 )
 def test_a_refusal_of_one_text_takes_the_form_from_no_other(says: str) -> None:
     """A word of a form within another word is none: later rows are asked with the schema."""

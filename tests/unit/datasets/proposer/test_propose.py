@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 from pytest_rageval.datasets.proposer.columns import Table, columns_of
 from pytest_rageval.datasets.proposer.names import holds_joined_ids, holds_joined_texts
 from pytest_rageval.datasets.proposer.propose import Mapped, map_columns
+
+ROWS = tomllib.loads(Path(__file__).with_name("propose.toml").read_text("utf-8"))
 
 ASKED = ("How long do refunds take?", "Is there a fee for them?", "Who pays for the parcel?")
 SAID = ("five working days or so", "there is no fee", "the shop pays for it")
@@ -34,19 +38,7 @@ def rows_of(columns: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 @pytest.mark.parametrize(
     ("question", "gold"),
-    [
-        ("question", "reference_answer"),
-        ("用户问题", "标准答案"),
-        ("题目", "正确答案"),
-        ("用户输入", "参考答案"),
-        ("question(问题)", "ground_truth(参考答案)"),
-        ("pergunta", "resposta_esperada"),
-        ("Testfrage", "erwartete Antwort"),
-        ("promptAr", "goldenOutputAr"),
-        ("sample_query", "expected_output"),
-        ("Question / Prompt to Test", "Verified Ground Truth"),
-        ("input", "expectedAnswer"),
-    ],
+    ROWS["questions_and_gold_in_the_words_of_many_projects"],
 )
 def test_questions_and_gold_in_the_words_of_many_projects(question: str, gold: str) -> None:
     """Names in several languages, in camel case, with slashes and brackets."""

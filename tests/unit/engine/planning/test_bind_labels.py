@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.text.codec import from_json, to_json
+
+TABLES = tomllib.loads(Path(__file__).with_name("bind_labels.toml").read_text("utf-8"))
 
 MakePlan = Callable[..., Plan]
 Problems = Callable[..., list[str]]
@@ -74,22 +77,7 @@ def test_labels_come_with_what_the_metric_says_of_the_levels(plan: MakePlan) -> 
 
 @pytest.mark.parametrize(
     ("metric", "given", "wanted"),
-    [
-        (
-            "em",
-            "description: does it match?\nhuman: {column: ok, question: is it so?}\n",
-            "is it so?",
-        ),
-        ("em", "description: does it match?\nhuman: {column: ok}\n", "does it match?"),
-        ("em", "description: 对吗？\nhuman: {column: ok}\n", "对吗？"),
-        ("em", "description: matches of words\nhuman: {column: ok}\n", ""),
-        ("em", "human: {column: ok}\n", ""),
-        (
-            "{column: ok, name: slips, range: [0, 1], lower_is_better: true}",
-            "description: is it right?\nhuman: {column: ok}\n",
-            "",
-        ),
-    ],
+    TABLES["people_are_asked_in_the_words_of_the_scenario"],
 )
 def test_people_are_asked_in_the_words_of_the_scenario(
     plan: MakePlan, metric: str, given: str, wanted: str
@@ -691,28 +679,7 @@ def test_labels_of_cells_are_words_or_numbers(plan: MakePlan) -> None:
 
 @pytest.mark.parametrize(
     ("row", "message"),
-    [
-        (
-            "a/b,support,ann,full,{X}",
-            "id 'a/b' is none of a cell: expected sample/statement/source",
-        ),
-        ("a/claim-1/answer,support,ann,full,{X}", "no sample 'a' in the data."),
-        ("a/b/claim-1/doc,support,ann,full,{X}", "id 'a/b/claim-1/doc' is none of a cell"),
-        (
-            "a/b/claim-1/answer,support,ann,half,{X}",
-            "'half' is no declared level (human.levels: none",
-        ),
-        (
-            "a/b/claim-1/answer,support,ann,0.7,{X}",
-            "'0.7' is no declared level (human.levels: none",
-        ),
-        ("a/b/claim-1/answer,support,ann,yes,{X}", "'yes' is no declared level"),
-        ("a/b/claim-1/answer,support,ann,full,", "no 'digest': it tells which statement and which"),
-        (
-            "a/b/claim-1/answer,support,ann,full,{X}\na/b/claim-1/answer,support,ANN,none,{X}",
-            "'ann' has labelled 'a/b/claim-1/answer' twice (first at l.csv:2)",
-        ),
-    ],
+    TABLES["a_label_of_no_cell_is_refused_with_its_line"],
 )
 def test_a_label_of_no_cell_is_refused_with_its_line(
     problems: Problems, row: str, message: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from hashlib import sha256
@@ -15,6 +16,8 @@ from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo, Role
 from pytest_rageval.model import Sample, Score
+
+ROWS = tomllib.loads(Path(__file__).with_name("bind_models.toml").read_text("utf-8"))
 
 URL = "http://127.0.0.1:9/v1"
 
@@ -223,22 +226,7 @@ def test_repeats_ask_nobody_in_a_scenario_without_judged_metrics(plan: Plans) ->
 
 @pytest.mark.parametrize(
     ("judge", "problem"),
-    [
-        ("{model: m, provider: opnai}", "judge.provider: *'opnai'*'openai'*"),
-        ("{model: m, api_key_env: NO_SUCH_KEY}", "judge.api_key_env: *NO_SUCH_KEY is not set"),
-        ("{model: m, headers: {X-A: '${NO_SUCH}'}}", "judge.headers.X-A: *NO_SUCH is not set"),
-        ("{model: m, base_url: 'http://u:p@h/v1'}", "judge.base_url: *must not hold*"),
-        ("{model: m, base_url: 'http:///v1'}", "judge.base_url: *no http or https URL*"),
-        ("{model: m, concurrency: 0}", "judge.concurrency: *>= 1*0"),
-        ("{model: m, timeout_s: 0}", "judge.timeout_s: *> 0*0"),
-        ("{model: m, retries: -1}", "judge.retries: *>= 0*-1"),
-        ("{model: m, repeats: 0}", "judge.repeats: *>= 1*0"),
-        ("{model: m, temperature: -1}", "judge.temperature: *>= 0*-1"),
-        ("{model: m, form: xml}", "judge.form: *'json_schema'*'xml'"),
-        ("{model: m, price: {input: -1}}", "judge.price.input: *>= 0*-1"),
-        ("{model: m, concurency: 4}", "unknown key 'concurency' under judge. *'concurrency'?*"),
-        ("{temperature: 0}", "judge.model: required, and missing"),
-    ],
+    ROWS["what_is_wrong_with_a_judge_is_said_with_its_line"],
 )
 def test_what_is_wrong_with_a_judge_is_said_with_its_line(
     problems: Problems, judge: str, problem: str

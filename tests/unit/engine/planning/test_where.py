@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,8 @@ from pytest_rageval.engine.planning.where import (
 )
 from pytest_rageval.errors import OptionError, ScenarioError
 from pytest_rageval.model import InvalidRow, Sample, ScenarioInfo
+
+ROWS = tomllib.loads(Path(__file__).with_name("where.toml").read_text("utf-8"))
 
 CASES = (
     Sample("q1", 0, question="How long?", answer="Two days", doc_name="a.pdf", metadata={"n": 3}),
@@ -33,25 +37,7 @@ def chosen(*texts: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("texts", "ids"),
-    [
-        (["id=q2"], ["q2"]),
-        (["n=3"], ["q1", "q3"]),
-        (["n!=3"], ["q2"]),
-        (["n=4"], ["q2"]),
-        (["n~.0"], []),
-        (["ok=true"], ["q2"]),
-        (["ok!=true"], ["q1", "q3"]),
-        (["question~LONG"], ["q1"]),
-        (["answer~day"], ["q1"]),
-        (["answer=Two days"], ["q1"]),
-        (["doc_name=A\u0308rger.pdf"], ["q3"]),
-        (["doc_name~a\u0308rger"], ["q3"]),
-        (["doc_name=a.pdf", "doc_name=b.pdf"], ["q1", "q2"]),
-        (["doc_name!=a.pdf", "doc_name!=b.pdf"], ["q3"]),
-        (["n=3", "doc_name=a.pdf"], ["q1"]),
-        ([" n = 3 "], ["q1", "q3"]),
-        (["doc_name~a=b"], []),
-    ],
+    ROWS["cases_are_chosen_by_their_fields"],
 )
 def test_cases_are_chosen_by_their_fields(texts: list[str], ids: list[str]) -> None:
     """As text, without case for ``~``; values of one field are alternatives, fields all hold."""

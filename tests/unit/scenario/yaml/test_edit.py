@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval.scenario.yaml.edit import EditError, edited
 from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
+
+ROWS = tomllib.loads(Path(__file__).with_name("edit.toml").read_text("utf-8"))
 
 
 def change(text: str, **values: Any) -> str:
@@ -19,38 +23,7 @@ def change(text: str, **values: Any) -> str:
 
 @pytest.mark.parametrize(
     ("text", "value", "expected"),
-    [
-        ("a: 1 # c\n", 2, "a: 2 # c\n"),
-        ("a:   1\n", "x", "a:   x\n"),
-        ("a:\nb: 1\n", 2, "a: 2\nb: 1\n"),
-        ("a: # c\n", [1], "a: [1] # c\n"),
-        ("a: ~\n", {"b": {"c": 1}}, "a:\n  b: {c: 1}\n"),
-        ("a: ~  # c\n", {"b": {"c": 1}}, "a:  # c\n  b: {c: 1}\n"),
-        ("a: # c\n  [1] # d\nz: 1\n", [[2]], "a: # c # d\n  - [2]\nz: 1\n"),
-        ("a:\n  # c\n  1\nz: 1\n", {"b": {"c": 1}}, "a:\n  # c\n  b: {c: 1}\nz: 1\n"),
-        ("a: # c\r\n  1\r\n", {"b": {"c": 1}}, "a: # c\r\n  b: {c: 1}\r\n"),
-        ("a: # c\n  1", {"b": {"c": 1}}, "a: # c\n  b: {c: 1}"),
-        ("a: |\n  x # y\n\nb: 1\n", "z", "a: z\n\nb: 1\n"),
-        ("a: two\n  lines # c\n", "one", "a: one # c\n"),
-        ("a: 'it''s'\n", "it's new", "a: 'it''s new'\n"),
-        ('a: "x"\n', "y", 'a: "y"\n'),
-        ("a: # c\n  # d\n  b: 1\n  # e\nz: 1\n", "x", "a: x # c\n  # d\n  # e\nz: 1\n"),
-        ("a: # c\n- 1\n- 2\nz: 1\n", [3, [4]], "a: # c\n- 3\n- [4]\nz: 1\n"),
-        ("a:\n- 1\nz: 1\n", {"b": [[1]]}, "a:\n  b:\n    - [1]\nz: 1\n"),
-        ("a: [1, 2] # c\n", [1, 2, "x"], "a: [1, 2, x] # c\n"),
-        ("a: [\n  1, # one\n  2  # two\n]\n", [1, 2, 3], "a: [\n  1, # one\n  2,  # two\n  3\n]\n"),
-        ("a: [\n  1,\n  2, # two\n]\n", [1, 2, 3], "a: [\n  1,\n  2, # two\n  3,\n]\n"),
-        ("a: []\n", [1], "a: [1]\n"),
-        ("a: [&x 1, *x]\n", [1, 1, 2], "a: [&x 1, *x, 2]\n"),
-        ("z: &x 1\na: [0, *x,]\n", [0, 1, 2], "z: &x 1\na: [0, *x, 2,]\n"),
-        (
-            "z: &x 1\na: [\n  0,\n  *x # c\n]\n",
-            [0, 1, 2],
-            "z: &x 1\na: [\n  0,\n  *x, # c\n  2\n]\n",
-        ),
-        ("z: &x 1\na: [0, {b: *x}]\n", [0, {"b": 1}, 2], "z: &x 1\na: [0, {b: *x}, 2]\n"),
-        ("{a: 1, b: 2}\n", {"c": 1}, "{a: {c: 1}, b: 2}\n"),
-    ],
+    ROWS["a_value_is_written_in_the_place_of_the_old_one"],
 )
 def test_a_value_is_written_in_the_place_of_the_old_one(
     text: str, value: Any, expected: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from pytest_rageval.serving.mcp.run_tool import (
     _weight_options,
 )
 from pytest_rageval.serving.project import Project, ScenarioEntry
+
+TABLES = tomllib.loads(Path(__file__).with_name("run_tool.toml").read_text("utf-8"))
 
 ROWS = [{"id": f"r{at}", "answer": "x", "references": ["x"]} for at in range(4)]
 
@@ -164,25 +167,7 @@ def run_options(
 
 @pytest.mark.parametrize(
     ("arguments", "options"),
-    [
-        ({}, []),
-        ({"limit": 2}, ["--rag-limit=2"]),
-        ({"max_cost_usd": 0.5}, ["--rag-budget=0.5"]),
-        ({"max_cost_usd": 0.3, "limit": 2}, ["--rag-limit=2", "--rag-budget=0.3"]),
-        ({"max_cost_usd": 9.0, "limit": 20}, ["--rag-limit=20", "--rag-budget=9.0"]),
-        (
-            {"limit": 2, "weights": {"documents": {"b.md": 2}}},
-            ["--rag-limit=2", "--rag-doc-weight=b.md=2.0"],
-        ),
-        (
-            {"limit": 2, "weights": {"documents": {"a.md": 2}}, "where": ["id~r"]},
-            ["--rag-where=id~r", "--rag-limit=2", "--rag-doc-weight=a.md=2.0"],
-        ),
-        (
-            {"limit": 2, "weights": {"documents": {"a.md": 2}}, "max_cost_usd": 0.3},
-            ["--rag-limit=2", "--rag-doc-weight=a.md=2.0", "--rag-budget=0.3"],
-        ),
-    ],
+    TABLES["a_run_has_the_options_of_its_call"],
 )
 def test_a_run_has_the_options_of_its_call(
     arguments: dict[str, Any],
