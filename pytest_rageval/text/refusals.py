@@ -79,6 +79,25 @@ def kind_of(
     return "partial" if answers else "refused"
 
 
+def says_something(answer: str, references: Sequence[str], *, cites: bool) -> bool:
+    """Return whether a short answer is more than marks: it has a word, or what is expected.
+
+    So it is if it differs from a reference in blanks alone. Where answers do not cite, a name in
+    brackets is no marker if it is the reference's; a number may be one.
+    """
+    if any(map(str.isalnum, strip_citations(answer, _MARKERS))):
+        return True
+    said, letters = "".join(answer.split()), _letters(answer)
+    if not cites and any(map(str.isalpha, letters)) and letters in map(_letters, references):
+        return True
+    is_expected = any(said == "".join(reference.split()) for reference in references)
+    return is_expected and any(unicodedata.category(sign)[0] in "SLN" for sign in said)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def is_given(
     answer: str, references: Sequence[str], rule: RefusalRule, *, answerable: bool | None
 ) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
-from unicodedata import category
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
@@ -39,7 +38,7 @@ from pytest_rageval.text.citations import (
     read_citations,
     strip_citations,
 )
-from pytest_rageval.text.refusals import PHRASES, is_given, kind_of
+from pytest_rageval.text.refusals import PHRASES, is_given, kind_of, says_something
 from pytest_rageval.text.tokenize import has_cjk
 
 REFUSED = "refused"
@@ -173,8 +172,8 @@ def _kind(
         return "empty"  # never a refusal: nobody knows what would have been said
     if is_empty(sample):
         return "refused" if rules.empty_is_refused else "empty"
-    is_short = len(sample.answer) < _MAY_BE_BARE
-    if is_short and not _says(sample):
+    is_short, cites = len(sample.answer) < _MAY_BE_BARE, rules.citations is not None
+    if is_short and not says_something(sample.answer, sample.references or (), cites=cites):
         return "empty"
     if rules.asks(ANSWER_KIND):
         if judged is None:
@@ -189,14 +188,6 @@ def _kind(
         return "answered"
     # A refusal that is one quotation is told by the answer, not by its sentences.
     return kind_of(sample.answer, rule, None if is_short else sentences)
-
-
-def _says(sample: Sample) -> bool:
-    """Return whether a short answer says more than marks: a word, or a sign that is expected."""
-    text = sample.answer or ""
-    if any(map(str.isalnum, strip_citations(text, CitationRule()))):
-        return True
-    return text.strip() in (sample.references or ()) and any(category(c)[0] in "SLN" for c in text)
 
 
 def _cited(rule: CitationRule, sample: Sample) -> CitedText:

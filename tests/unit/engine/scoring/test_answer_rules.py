@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -399,6 +400,49 @@ def test_a_sign_that_is_expected_is_an_answer(
     """Those of questions whether something is right; what the program prints."""
     found = scored(answer=f"{answer} ", references=(answer,), answerable=True)
     assert (found.scores["over_refusal"], found.scores["refusal"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "citations", "is_empty"),
+    [
+        # Nothing but markers says nothing, whatever is expected.
+        ("[1]", "Paris", "", True),
+        ("[2][3]", "two and three", "", True),
+        ("【1】", "巴黎", "", True),
+        ("[1]", "1", "", True),
+        ("[1][2]", "12", "", True),
+        ("[保修.pdf]", "两年", "", True),
+        ("[warranty.pdf]", "pdf", "", True),
+        ("[a.pdf][b.pdf]", "a.pdf", "", True),
+        ("(source: warranty.pdf)", "two years", "", True),
+        ("...", "...", "", True),
+        ("- ", "-", "", True),
+        ("- -", "--", "", True),
+        # Where answers cite, a name in brackets is a marker.
+        ("[warranty.pdf]", "warranty.pdf", "citations: auto", True),
+        ("[保修.pdf]", "保修.pdf", "citations: {style: brackets, of: ids}", True),
+        # What is no marker is an answer.
+        ("[A]", "A", "", False),
+        ("(b)", "b", "", False),
+        ("[]", "[]", "", True),
+        ("[1]", "[1]", "citations: auto", False),
+        ("The file [warranty.pdf]", "warranty.pdf", "", False),
+        # A list is one, however it is spaced; so is the name of the file that is asked for.
+        ("[1, 2, 3]", "[1,2,3]", "", False),
+        ("[1,2,3]", "[ 1, 2, 3 ]", "citations: auto", False),
+        ("[warranty.pdf]", "warranty.pdf", "", False),
+        ("[Warranty.pdf].", "warranty.pdf", "", False),
+        ("【保修.pdf】", "保修.pdf", "", False),
+        ("[a.pdf][b.pdf]", "a.pdf, b.pdf", "", False),
+    ],
+)
+def test_brackets_are_an_answer_where_they_are_expected(
+    run: RunOf, answer: str, reference: str, citations: str, is_empty: bool
+) -> None:
+    row = {"question": "q", "answer": answer, "references": [reference], "contexts": ["c"]}
+    text = f"name: s\nrefusals: phrases\n{citations}\nmetrics: [em, f1]\n"
+    (sample,) = run(f"{text}dataset: [{json.dumps(row)}]\n").samples
+    assert (sample.reasons.get("f1") == "empty answer") == is_empty
 
 
 CITES = """
