@@ -20,7 +20,7 @@ from pytest_rageval.metrics.base import (
     defined,
 )
 from pytest_rageval.metrics.lexical import contains, prepare
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.model import REPEATS, Sample, Score
 
 FAILED: Final = "the judge did not say whether the answer refuses"
 _UNCLEAR: Final = (
@@ -33,6 +33,19 @@ _UNKNOWN: Final[Mapping[AnswerKind, str]] = {
     "unclear": _UNCLEAR,
     "failed": FAILED,
 }
+
+
+def level_of(said: Score) -> float:
+    """Return the level that a judge chose; of repeats the middle one, the lower of two.
+
+    Their mean is none: two of three that see a refusal are no answer in part.
+    """
+    assert said.value is not None
+    repeats = (said.details or {}).get(REPEATS)
+    if not isinstance(repeats, Mapping):
+        return said.value
+    values = sorted(value for value in repeats["values"] if value is not None)
+    return float(values[(len(values) - 1) // 2])
 
 
 class RefusalMetric:

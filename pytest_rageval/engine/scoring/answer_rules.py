@@ -12,7 +12,12 @@ from dataclasses import replace
 from typing import Final
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.score_sample import is_empty, score_of_metric, worst_of
+from pytest_rageval.engine.scoring.score_sample import (
+    is_empty,
+    score_of_metric,
+    score_without,
+    worst_of,
+)
 from pytest_rageval.metrics.base import (
     AnswerKind,
     AnswerReading,
@@ -20,13 +25,12 @@ from pytest_rageval.metrics.base import (
     ScoringContext,
     missing_fields,
 )
-from pytest_rageval.metrics.refusals import FAILED
+from pytest_rageval.metrics.refusals import FAILED, level_of
 from pytest_rageval.model import (
     ANSWER_KIND,
     ANSWERABLE,
     EMPTY_ANSWER,
     NOTHING,
-    REPEATS,
     MetricColumn,
     Sample,
     Score,
@@ -64,6 +68,8 @@ def scores_by_rules(
         name, column = metric.column.name, metric.column
         seen = decided if decided is sample or _hears_the_judge(rules, metric, sample) else sample
         ruled = _ruled(rules, metric, seen, reading.kind)
+        if (plan.target is not None or plan.is_given) and ruled == _no_answer(metric):
+            ruled = _unanswered(plan, rules, metric, seen)
         score = _said_why(rules, ruled, seen, decided) or judged.get(name)
         if rules.asks(ANSWERABLE) and decided.answerable is None:
             score = _unknown(rules, metric, sample, judged) or score
@@ -125,20 +131,7 @@ def with_answerable(sample: Sample, judged: Mapping[str, Score]) -> Sample:
     said = judged.get(ANSWERABLE)
     if sample.answerable is not None or said is None or said.value is None:
         return sample
-    return replace(sample, answerable=_level(said) >= 1.0)
-
-
-def _level(said: Score) -> float:
-    """Return the level that a judge chose; of repeats the middle one, the lower of two.
-
-    Their mean is none: two of three that see a refusal are no answer in part.
-    """
-    assert said.value is not None
-    repeats = (said.details or {}).get(REPEATS)
-    if not isinstance(repeats, Mapping):
-        return said.value
-    values = sorted(value for value in repeats["values"] if value is not None)
-    return float(values[(len(values) - 1) // 2])
+    return replace(sample, answerable=level_of(said) >= 1.0)
 
 
 def read_answer(
@@ -181,7 +174,7 @@ def _kind(
         said = judged.get(ANSWER_KIND)
         if said is None or said.value is None:
             return "failed"
-        level = _level(said)
+        level = level_of(said)
         return "refused" if level >= 2.0 else "partial" if level >= 1.0 else "answered"
     rule = rules.refusals or PHRASES
     if is_given(sample.answer, sample.references or (), rule, answerable=sample.answerable):
@@ -255,10 +248,25 @@ def _ruled(
     if not info.of_row.isdisjoint(missing_fields(sample, info)):
         return None  # the row does not ask for it, whatever the answer is
     if sample.answer is None and _depends_on_answer(rules, metric, sample):
-        return Score(metric.column.name, None, "the row has no answer")
+        return _no_answer(metric)
     if sample.answerable is False:
         return _of_unanswerable(rules, metric, kind)
     return _of_answerable(rules, metric, kind) if "answer" in info.needs else None
+
+
+def _no_answer(metric: BoundMetric) -> Score:
+    return Score(metric.column.name, None, "the row has no answer")
+
+
+def _unanswered(plan: Plan, rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Score:
+    """Return what a metric lacks that a system was to give, which is an error: the answer.
+
+    Where the documents hold none, the row need not have what an answer would be compared with.
+    """
+    missing = missing_fields(sample, metric.info)
+    if sample.answerable is False and _of_unanswerable(rules, metric, "answered") is not None:
+        missing = ["answer"]
+    return score_without(plan, metric, missing)
 
 
 def _depends_on_answer(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> bool:

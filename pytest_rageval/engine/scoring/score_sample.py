@@ -246,7 +246,7 @@ def score_of_metric(
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
     if missing:
-        return _score_without(plan, bound, missing)
+        return score_without(plan, bound, missing)
     if bound.info.empty_is_worst and (worst := worst_score(plan, bound, sample)) is not None:
         return worst
     # A metric may be user code: whatever it raises or returns is its error on this sample, shown
@@ -266,7 +266,7 @@ def score_of_metric(
         return Score(name, None, error=describe_error(error))
 
 
-def _score_without(plan: Plan, bound: BoundMetric, missing: Collection[str]) -> Score:
+def score_without(plan: Plan, bound: BoundMetric, missing: Collection[str]) -> Score:
     """Return why a metric has no score: a row need not have a field, a target has to answer."""
     name = bound.column.name
     lacks = f"no {' and no '.join(NAMED.get(field, field) for field in missing)}"

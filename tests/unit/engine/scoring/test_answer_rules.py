@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,6 +155,92 @@ def test_a_missing_answer_is_no_empty_one(
     assert found.reasons["em"] == found.reasons["citation_coverage"] == "the row has no answer"
     assert {"em", "f1", "citation_coverage"}.isdisjoint(found.left_out)
     assert ANSWER_KIND not in found.details
+
+
+NOT_GIVEN = "rageval.check was given no answer"
+MEASURED = """
+name: s
+refusals: {refusals}
+metrics: [em, hit_rate, claim_precision, claim_recall, refusal, must_include]
+judge: {{model: m, base_url: "http://127.0.0.1:9/v1", controls: off}}
+dataset:
+  - {{question: q, answer: Paris, contexts: [Paris], references: [Paris], answerable: true,
+     reference_contexts: [Paris], must_include: [Paris]}}
+"""
+
+
+@pytest.mark.parametrize("refusals", ["phrases", "{empty: refused}", "{answerable: judge}"])
+@pytest.mark.parametrize(
+    ("answerable", "references", "errors", "left_out"),
+    [
+        (True, ("Paris",), "em claim_precision claim_recall refusal", "must_include"),
+        (None, ("Paris",), "em claim_precision claim_recall", "refusal must_include"),
+        # Whatever would have been said, nothing could be held against it.
+        (None, None, "", "refusal must_include"),
+        (True, None, "refusal", "must_include"),
+        # Neither a refusal nor an answer: that is what such a row is measured by.
+        (False, None, "em claim_precision claim_recall refusal", "hit_rate must_include"),
+        (False, ("Paris",), "em claim_precision claim_recall refusal", "hit_rate must_include"),
+    ],
+)
+def test_a_system_that_was_to_answer_and_did_not_is_an_error(
+    plan: PlanOf,
+    refusals: str,
+    answerable: bool | None,
+    references: tuple[str, ...] | None,
+    errors: str,
+    left_out: str,
+) -> None:
+    """The row of a data set need not have an answer; to the other metrics both are alike."""
+    made = plan(MEASURED.format(refusals=refusals))
+    sample = Sample("s", question="q", contexts=("Paris",), references=references)
+    sample = replace(sample, reference_contexts=("Paris",), answerable=answerable)
+    recorded, given = (score_case(one, sample) for one in (made, replace(made, is_given=True)))
+    if refusals == "{answerable: judge}" and answerable is None:
+        return  # nobody was asked whether it can be answered: an error of its own
+    assert set(given.errors) == set(errors.split())
+    assert set(given.errors.values()) <= {NOT_GIVEN}
+    assert {name for name, why in given.left_out.items() if why == "row"} == set(left_out.split())
+    assert given.scores == recorded.scores
+    assert given.scores["hit_rate"] == (None if answerable is False else 1.0)
+    assert set(recorded.errors) == set()
+    assert {recorded.reasons[name] for name in errors.split()} <= {"the row has no answer"}
+
+
+SEARCHES = """
+name: s
+target: {bot}:answer
+refusals: {refusals}
+empty_answer: missing
+metrics: [{metrics}]
+dataset:
+  - {{id: q, question: q, references: [Paris], reference_ids: [a], answer: Paris}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reply", "refusals", "metrics", "errors"),
+    [
+        # What a system that only searches is measured by needs no answer.
+        ("{'retrieved_ids': ['a']}", "phrases", "hit_rate@3", 0),
+        ("{'retrieved_ids': ['a']}", "phrases", "mrr, recall@5", 0),
+        ("{'retrieved_ids': ['a']}", "{conditions: [hit_rate@3]}", "hit_rate@3", 0),
+        ("{'answer': 'Paris', 'retrieved_ids': ['a']}", "phrases", "em, hit_rate@3", 0),
+        ("{'answer': 'I do not know.', 'retrieved_ids': []}", "phrases", "em, hit_rate@3", 0),
+        ("{'answer': '...', 'retrieved_ids': ['a']}", "phrases", "em, hit_rate@3", 0),
+        ("{'retrieved_ids': ['a']}", "phrases", "em, hit_rate@3", 1),
+        ("{'contexts': ['c'], 'retrieved_ids': ['a']}", "{empty: refused}", "em, hit_rate@3", 1),
+        ("{'answer': ' ', 'retrieved_ids': ['a']}", "phrases", "em, f1, hit_rate@3", 2),
+    ],
+)
+def test_a_target_owes_the_answer_that_a_metric_needs(
+    run: RunOf, tmp_path: Path, reply: str, refusals: str, metrics: str, errors: int
+) -> None:
+    bot = tmp_path.name  # a module of its own for each test
+    text = SEARCHES.format(bot=bot, refusals=refusals, metrics=metrics)
+    (sample,) = run(text, {f"{bot}.py": f"def answer(question): return {reply}\n"}).samples
+    assert list(sample.errors.values()) == ["the target returned no answer"] * errors
+    assert (sample.outcome == "error") == (errors > 0)
 
 
 @pytest.mark.parametrize(("answer", "coverage"), [("Paris [1]", 1.0), ("Paris", 0.0)])
