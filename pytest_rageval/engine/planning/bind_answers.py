@@ -9,7 +9,7 @@ from pytest_rageval.datasets.answer_fields import CONVERSATION
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import unknown_name
-from pytest_rageval.model import Case, MetricColumn, Sample, finite_ends
+from pytest_rageval.model import ANSWERABLE, Case, MetricColumn, Sample, finite_ends
 from pytest_rageval.scenario.answer_specs import CitationsSpec, ConversationSpec, RefusalsSpec
 from pytest_rageval.text.citations import CitationRule, find_style
 from pytest_rageval.text.refusals import RefusalRule, fits
@@ -107,6 +107,13 @@ def _check_refusals(
                 "refusals",
                 "conditions",
             )
+    is_asked = any(sample.answerable is None for sample in samples)
+    for metric in metrics if spec.answerable == "judge" else ():
+        # A reply would stand for the score; the metric itself may be asked as the question is.
+        if metric.column.name == ANSWERABLE and (is_asked or metric.info.is_judged):
+            message = f"{ANSWERABLE!r} is a reserved name beside refusals: {{answerable: judge}}"
+            place = f"metrics[{metric.position}]"
+            binding.problem(f"{place}: {message}; give it another one", "metrics", metric.position)
     if spec.detect == "phrases" and not spec.also:
         _refuse_foreign(binding, spec, samples, is_answered=is_answered)
 

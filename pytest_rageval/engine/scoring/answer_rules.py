@@ -58,7 +58,7 @@ def scores_by_rules(
     judged: Mapping[str, Score],
 ) -> list[Score]:
     """Return the score of each metric; ``judged`` are those that were asked for beforehand."""
-    decided = with_answerable(sample, judged)
+    decided = with_answerable(sample, judged) if rules.asks(ANSWERABLE) else sample
     with_citations = any(metric.info.section == "citations" for metric in plan.metrics)
     reading = read_answer(rules, decided, judged, with_citations=with_citations)
     context.reading = reading

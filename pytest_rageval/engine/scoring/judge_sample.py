@@ -123,8 +123,10 @@ def asked_metrics(plan: Plan, sample: Sample) -> list[BoundMetric]:
 
 def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:
     if plan.answers is not None:
-        is_known = metric.column.name == ANSWERABLE and sample.answerable is not None
-        if is_known or is_ruled(plan.answers, metric, sample):
+        is_question = metric.column.name == ANSWERABLE and metric.info.section == "refusals"
+        if (is_question and sample.answerable is not None) or is_ruled(
+            plan.answers, metric, sample
+        ):
             return False
     return not missing_fields(sample, metric.info) and worst_score(plan, metric, sample) is None
 

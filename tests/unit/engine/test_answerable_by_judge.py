@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,3 +102,69 @@ def test_a_reference_that_refuses_in_the_words_of_the_scenario_is_no_answer(
     text = scenario(judge.base_url, "em, refusal", row)
     result = run(text.replace("{answerable: judge}", f"{{answerable: judge, also: ['{words}']}}"))
     assert dict(result.samples[0].scores) == {"em": 1.0, "refusal": 1.0}
+
+
+OWN = """
+async def answerable(answer: str) -> float:
+    return 0.25
+
+def said(answer: str) -> float:
+    return 0.25
+"""
+OPEN = {"question": "Is there a fee?", "answer": "Seven.", "given": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("refusals", "metric", "answerable"),
+    [
+        ("", "use: '{own}:answerable'", None),
+        ("", "use: '{own}:said', name: answerable", True),
+        ("", "column: given, name: answerable", None),
+        ("phrases", "use: '{own}:said', name: answerable", None),
+        ("phrases", "use: '{own}:said', name: answerable", False),
+        ("phrases", "column: given, name: answerable", None),
+        ("{answerable: judge}", "use: '{own}:said', name: answerable", False),
+        ("{answerable: judge}", "use: '{own}:answerable', name: mine", True),
+        ("phrases", "use: '{own}:answerable'", None),
+        ("phrases", "use: '{own}:answerable'", True),
+        ("phrases", "use: '{own}:answerable'", False),
+    ],
+)
+def test_a_metric_of_that_name_says_nothing_of_the_row(
+    run: RunOf,
+    tmp_path: Path,
+    refusals: str,
+    metric: str,
+    answerable: bool | None,
+) -> None:
+    """Its own score counts, and whether the row can be answered is what the row says."""
+    own = tmp_path.name  # a module of its own for each test
+    row = {**OPEN, "contexts": ["c"]} | ({} if answerable is None else {"answerable": answerable})
+    known = {**row, "references": ["yes"]}
+    metrics = f"em, {{{metric.format(own=own)}}}"
+    text = scenario("http://127.0.0.1:9/v1", metrics, row, known, told="").replace(
+        "judge:", f"refusals: {refusals or 'null'}\njudge:", 1
+    )
+    first, second = run(text, {f"{own}.py": OWN}).samples
+    name = "mine" if "mine" in metric else "answerable"
+    assert (first.scores[name], second.scores[name]) == (0.25, 0.25)
+    assert (first.scores["em"], second.scores["em"]) == (
+        0.0 if refusals and answerable is False else None,
+        0.0,
+    )
+    assert not first.errors
+
+
+@pytest.mark.parametrize(
+    ("function", "row"), [("answerable", {}), ("said", {}), ("answerable", {"answerable": True})]
+)
+def test_beside_the_question_of_the_judge_the_name_is_taken(
+    problems: Callable[..., list[str]], tmp_path: Path, function: str, row: dict[str, Any]
+) -> None:
+    """The judge's reply stood for the metric's score."""
+    own = tmp_path.name
+    metrics = f"refusal, {{use: '{own}:{function}', name: answerable}}"
+    text = scenario("http://127.0.0.1:9/v1", metrics, {**OPEN, "contexts": ["c"], **row})
+    (found,) = problems(text, {f"{own}.py": OWN})
+    assert "'answerable' is a reserved name beside refusals: {answerable: judge}" in found
+    assert "give it another one" in found
