@@ -54,6 +54,7 @@ from pytest_rageval.metrics.support.metric import SupportMetric
 from pytest_rageval.metrics.support.table import SupportRow
 from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, NOTHING, Sample, Score
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
+from pytest_rageval.targets.base import TargetError
 
 _ANSWER, _CONTEXT = " so says the answer" * 20, " so says the context" * 40
 """As long as many are, in place of those that only the system under test can give."""
@@ -115,7 +116,10 @@ async def _assuming(
     try:
         later = []
         for sample in samples:
-            answered = found.answered(sample)
+            try:
+                answered = found.answered(sample)
+            except TargetError:
+                continue  # what is kept cannot be read: the run asks no judge about it
             if answered is None:
                 later.append(sample)
             else:
@@ -270,7 +274,10 @@ class _Forecaster:
         ]
 
     def answered(self, sample: Sample) -> Sample | None:
-        """Return the sample with its answer, None where that is not known yet; count the asking."""
+        """Return the sample with its answer, None where that is not known yet; count the asking.
+
+        Raises TargetError if what the cache has cannot be read.
+        """
         plan = self._plan
         if plan.target is None or self.target is None:
             # Without a target the row has its answer; a test function's is known when it runs.

@@ -232,6 +232,44 @@ def test_a_target_is_asked_for_what_the_cache_lacks(tmp_path: Path) -> None:
     assert (off.target.calls, off.target.cached, off.models[0].calls) == (2, 0, 2)
 
 
+@pytest.mark.parametrize(
+    ("read", "extra", "is_readable"),
+    [
+        ("confidence", {"confidence": 0.9}, True),
+        ("confidence", {"confidence": "0.9"}, True),
+        ("confidence", {"confidence": None}, True),
+        ("confidence", {}, True),
+        ("citations", {"citations": [1]}, True),
+        # A column that nobody reads may hold anything.
+        ("citations", {"confidence": "very sure"}, True),
+        ("", {"confidence": "very sure", "citations": {"a": 1}}, True),
+        ("confidence", {"confidence": "very sure"}, False),
+        ("confidence", {"confidence": 90}, False),
+        ("citations", {"citations": {"a": {"b": 1}}}, False),
+    ],
+)
+def test_a_kept_answer_that_cannot_be_read_asks_no_judge(
+    tmp_path: Path, read: str, extra: dict[str, Any], is_readable: bool
+) -> None:
+    """The run has it from the cache, and its sample is an error; the other one is judged."""
+    plan = plan_of(tmp_path, [None], target={"url": "http://127.0.0.1:9/a", "cache_answers": True})
+    assert plan.target is not None
+    beside = {read: (read,)} if read else {}
+    target = replace(plan.target, beside=beside)
+    plan, run = replace(plan, target=target, beside=beside), run_of(tmp_path)
+    (first,) = plan.asked_samples
+    other = replace(first, id="other", question="other")
+    cache, nothing = Cache(run), dict.fromkeys(("contexts", "context_docs", "retrieved_ids"))
+    for sample, said in ((first, extra), (other, {})):
+        key = AnswerCache(target, run).key(sample)
+        cache.put("answer", key, {"text": sample.question, **nothing, "extra": said})
+    cache.close()
+    found = asyncio.run(forecast(plan, [first, other], run))
+    assert found.target is not None
+    assert (found.target.calls, found.target.cached) == (0, 2)
+    assert found.models[0].calls == 1 + is_readable
+
+
 def test_a_model_under_test_has_its_own_price(tmp_path: Path) -> None:
     """[E22] Two questions at 1 USD a token: 'four letters' is 2, a conversation 10 more."""
     price = {"input": 1_000_000, "output": 1_000_000}
