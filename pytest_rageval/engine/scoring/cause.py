@@ -9,6 +9,7 @@ from typing import Any, Final
 from pytest_rageval.errors import listed, shorten
 from pytest_rageval.metrics.base import AnswerKind, AnswerReading
 from pytest_rageval.model import (
+    NOTHING,
     SUPPORT,
     Bound,
     Cause,
@@ -57,7 +58,10 @@ def with_cause(
     if info.diagnose is None or not is_low(info, result):
         return result
     kind = None if reading is None or reading.kind == "failed" else reading.kind
-    found = _by_nuggets(result) or find_cause(info, info.diagnose, sample, result, kind)
+    seen = result
+    if any(column.name == SUPPORT for column in info.metrics):
+        seen = replace(result, details=NOTHING)  # those of a user's metric: there is no table
+    found = _by_nuggets(seen) or find_cause(info, info.diagnose, sample, seen, kind)
     return replace(result, cause=found.cause, cause_reason=found.reason)
 
 

@@ -290,6 +290,31 @@ def test_nuggets_that_were_looked_for_in_both_decide(
     assert (found.cause, found.cause_reason) == (expected, reason)
 
 
+@pytest.mark.parametrize(
+    ("name", "details", "expected"),
+    [
+        ("support", {}, "retrieval"),
+        ("support", {"other": {"mine": 1}}, "retrieval"),
+        ("mine", {"mine": {"statements": 1}}, "retrieval"),
+        ("mine", {"mine": {"mine": 1}, "target": {"id": 7}}, "retrieval"),
+        ("nugget_recall", table(("vital", "a", "none", "full")), "generation"),
+        ("nugget_recall", table(("vital", "a", "full", "none")), "retrieval"),
+        # A metric of that name has details of its own: the name is refused beside such a table.
+        ("support", {"support": {"mine": 1}}, "retrieval"),
+        ("support", {"support": {"statements": ["a"], "cells": []}}, "retrieval"),
+        ("support", {"support": {"sources": ["a.md"]}}, "retrieval"),
+        ("support", {"support": {"statements": 3, "sources": 2, "cells": 6}}, "retrieval"),
+    ],
+)
+def test_details_of_a_metric_called_support_are_no_table(
+    info: Info, name: str, details: dict[str, Any], expected: str
+) -> None:
+    made = info(MetricColumn(name), diagnose=BY_WORDS)
+    low = SampleResult("q", 0, scores={name: 0.0}, details=details, weighted_score=0.0)
+    found = with_cause(made, sample("Schiller", WRONG), low)
+    assert (found.cause, found.details) == (expected, details)
+
+
 def cause_of_claims(
     info: ScenarioInfo,
     table: Table,
