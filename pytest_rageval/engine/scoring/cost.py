@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_rageval.clients.base import EMBEDDING_REGISTRY
@@ -10,7 +10,7 @@ from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.tokens import TokenGuess
 from pytest_rageval.engine.plan import BoundMetric, Plan
 from pytest_rageval.metrics.base import MetricInfo
-from pytest_rageval.model import Case, Sample
+from pytest_rageval.model import ANSWERABLE, Case, Sample
 
 
 def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
@@ -18,33 +18,36 @@ def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
 
     A first guess: the prompts of metrics are not known, nor are the answers of a target.
     """
-    asked = list(asked_models(plan))
     samples = [case for case in cases if isinstance(case, Sample) and case.skip is None]
     asking = [metric for metric in plan.metrics if metric.info.asks]
-    texts = [texts_of(sample, asking) for sample in samples]
     usd = 0.0
-    for settings, times in asked:
-        if settings.price is None:
-            continue
-        guess = TokenGuess(settings.max_tokens)
-        for one in texts:
-            estimate = guess.make(one)
+    for sample in samples:
+        texts = texts_of(sample, asking)
+        for settings, times in asked_models(plan, [sample]):
+            if settings.price is None:
+                continue
+            estimate = TokenGuess(settings.max_tokens).make(texts)
             # An embedding model replies with vectors, which cost nothing.
             reply = 0.0 if settings is plan.models.embedding else estimate.completion
             usd += times * settings.price.cost_usd(estimate.prompt, reply)
-    return {"usd": usd, "unpriced": [one.shown for one, _ in asked if one.price is None]}
+    unpriced = [one.shown for one, _ in asked_models(plan, samples) if one.price is None]
+    return {"usd": usd, "unpriced": unpriced}
 
 
-def asked_models(plan: Plan) -> Iterator[tuple[ClientSettings, int]]:
-    """Yield each model that may cost something, and how often it is asked about a sample.
+def asked_models(plan: Plan, samples: Sequence[Sample]) -> Iterator[tuple[ClientSettings, int]]:
+    """Yield each model that may cost something, and how often it is asked about a sample, at most.
 
-    The metrics that read a sample's support table make it together: they count as one.
+    The metrics that read a sample's support table make it together: they count as one. Whether a
+    question can be answered is asked where the sample does not say it.
     """
+    is_open = any(sample.answerable is None for sample in samples)
     for role, settings in (("judge", plan.models.judge), ("embedding", plan.models.embedding)):
         if settings is None or (role == "embedding" and is_local(settings)):
             continue
-        asking = [metric for metric in plan.metrics if role in metric.info.asks]
+        asking = [metric for metric in plan.judged if role in metric.info.asks]
         alone = sum(not metric.info.of_table for metric in asking)
+        if plan.answers is not None and role == "judge":
+            alone -= plan.answers.asks(ANSWERABLE) and not is_open
         yield settings, plan.repeats * (alone + any(metric.info.of_table for metric in asking))
     if plan.target is not None and plan.target.limits_itself:  # a model, not a program of its own
         yield plan.target.settings, 1

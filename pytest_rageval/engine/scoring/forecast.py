@@ -148,7 +148,8 @@ class _Forecaster:
         if plan.target is not None and plan.target.cache_answers and plan.target.fixture is None:
             self._answers = AnswerCache(plan.target, reads)
         self._seen_answers: list[Sample] = []
-        models = [_canonical(one) for one, times in asked_models(plan) if times]
+        used = asked_models(plan, plan.asked_samples)
+        models = [_canonical(one) for one, times in used if times]
         self.uses = {model.role: ModelUse(model, habits_of(self._cache, model)) for model in models}
         # A plan without tables asks the same under every assumption: note it under all three.
         under = [assumed] if _reads_tables(plan) else ASSUMED

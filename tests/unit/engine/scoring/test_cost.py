@@ -70,6 +70,32 @@ def test_a_scenario_that_asks_nobody_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("metrics", "refusals", "row", "asked"),
+    [
+        ("[em, refusal]", "phrases", {"answerable": True}, 0),
+        ("[em]", "{also: [Weiß ich nicht.]}", {}, 0),
+        ("[claim_recall, refusal]", "phrases", {"answerable": True}, 1),
+        ("[claim_recall, claim_precision]", "phrases", {}, 1),
+        # A row that says whether it can be answered asks nothing for it.
+        ("[em, refusal]", "{answerable: judge}", {"answerable": True}, 0),
+        ("[em, refusal]", "{answerable: judge}", {"answerable": False}, 0),
+        ("[claim_recall]", "{answerable: judge}", {"answerable": True}, 1),
+        ("[em]", "judge", {}, 1),
+        ("[em, refusal]", "judge", {"answerable": True}, 1),
+        ("[em, refusal]", "{answerable: judge}", {}, 1),
+        ("[em, refusal]", "{detect: judge, answerable: judge}", {}, 2),
+        ("[claim_recall, claim_precision]", "{detect: judge, answerable: judge}", {}, 3),
+    ],
+)
+def test_what_a_judge_is_asked_about_refusals_costs_too(
+    tmp_path: Path, metrics: str, refusals: str, row: dict[str, object], asked: int
+) -> None:
+    price, keys = ", repeats: 2, price: {input: 1, output: 2}", f"refusals: {refusals}\n"
+    found = cost(tmp_path, price, metrics, keys, **row)
+    assert found == {"usd": pytest.approx(3 * 2 * asked * (7 + 200) / 1e6), "unpriced": []}
+
+
+@pytest.mark.parametrize(
     ("metrics", "keys", "row"),
     [
         ("[must_satisfy]", "", {"must_satisfy": ["it is so", "it is on"]}),

@@ -270,6 +270,29 @@ def test_a_kept_answer_that_cannot_be_read_asks_no_judge(
     assert found.models[0].calls == 1 + is_readable
 
 
+@pytest.mark.parametrize(
+    ("refusals", "answerable", "calls"),
+    [
+        ("phrases", [None, None], []),
+        ("phrases", [True, False], []),
+        # No row leaves it to the judge.
+        ({"answerable": "judge"}, [True, False], []),
+        ({"answerable": "judge"}, [None, True], [1]),
+        ("judge", [None, True], [2]),
+        ({"detect": "judge", "answerable": "judge"}, [None, True], [3]),
+    ],
+)
+def test_a_judge_of_refusals_is_asked(
+    tmp_path: Path, refusals: Any, answerable: list[bool | None], calls: list[int]
+) -> None:
+    """About each answer whether it refuses; about the contexts where the row does not say it."""
+    plan = plan_of(tmp_path, ["one", "two"], metrics=["em"], refusals=refusals)
+    samples = zip(plan.asked_samples, answerable, strict=True)
+    cases = tuple(replace(sample, answerable=said) for sample, said in samples)
+    plan = replace(plan, cases=cases)
+    assert [use.calls for use in look(plan, run_of(tmp_path)).models] == calls
+
+
 def test_a_model_under_test_has_its_own_price(tmp_path: Path) -> None:
     """[E22] Two questions at 1 USD a token: 'four letters' is 2, a conversation 10 more."""
     price = {"input": 1_000_000, "output": 1_000_000}
