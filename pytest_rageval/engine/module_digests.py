@@ -54,7 +54,9 @@ def _imported(name: str, folders: tuple[str, ...]) -> Iterator[str]:
 
 def _modules_of_values(name: str) -> Iterator[str]:
     for value in _made_by_code(sys.modules.get(name)):
-        yield value.__name__ if isinstance(value, ModuleType) else value.__module__
+        named_by = "__name__" if isinstance(value, ModuleType) else "__module__"
+        if isinstance(found := getattr(value, named_by, None), str):
+            yield found  # what was made of a text, as by eval, has none
 
 
 def _modules_in_text(name: str) -> Iterator[str]:

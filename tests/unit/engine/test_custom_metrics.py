@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval import ScenarioResult
+from pytest_rageval.engine.module_digests import digests_of
 from pytest_rageval.engine.plan import Plan
 
 Run = Callable[..., ScenarioResult]
@@ -135,6 +136,35 @@ class TestScoring:
 
     def test_a_row_that_lacks_nothing_needs_no_field_at_all(self, run: Run) -> None:
         assert run(*use("def m(sample): return 1")).samples[0].outcome == "passed"
+
+    @pytest.mark.parametrize(
+        "beside",
+        [
+            "made = lambda x: x",
+            "import functools\nmade = functools.partial(len)",
+            "import collections\nmade = collections.namedtuple('made', 'a b')",
+            "import dataclasses\nmade = dataclasses.make_dataclass('made', ['a'])",
+            "made = type('made', (), {})",
+            "import json as made",
+            "def made(): pass\nmade.__module__ = 'elsewhere'",
+            # Code of a text, as by a template or a library of signatures, is of no module.
+            "made = eval('lambda x: x', {})",
+            "space = {}\nexec('def made(): pass', space)\nmade = space['made']",
+            "def made(): pass\nmade.__module__ = None",
+            "class made: __module__ = ['a', 'b']",
+            "import types\nmade = types.ModuleType('made')\ndel made.__name__",
+            "import types\nmade = types.ModuleType('made')\nmade.__name__ = None",
+        ],
+    )
+    def test_what_stands_beside_it_may_be_of_any_module_and_of_none(
+        self, run: Run, plan: Callable[..., Plan], beside: str
+    ) -> None:
+        """Each has a digest of its code: of the module itself, whatever it holds."""
+        given = use(f"{beside}\ndef m(answer): return 0.5\n")
+        assert dict(run(*given).samples[0].scores) == {"m": 0.5}
+        made = plan(*given)
+        assert made.source is not None
+        assert list(digests_of(made.source, made.metrics)) == ["own_metrics"]
 
 
 class TestComparing:
