@@ -21,10 +21,11 @@ from pytest_rageval.clients.errors import ClientError, InvalidOutputError
 from pytest_rageval.clients.http import HttpReply
 from pytest_rageval.clients.providers.openai_compatible import OpenAIChat, OpenAIEmbeddings
 from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.engine.planning.snapshot import shown_option
 from pytest_rageval.errors import MissingExtraError, ScenarioError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
 from pytest_rageval.model import Sample
-from pytest_rageval.redaction import Redactor, named_secrets, shown_option, shown_text, shown_url
+from pytest_rageval.redaction import Redactor, named_secrets, shown_text, shown_url
 from pytest_rageval.scenario.yaml.tree import refuse_depth
 from pytest_rageval.serving.mcp import agents, stdio, ultrarag
 from pytest_rageval.serving.web import dbgpt

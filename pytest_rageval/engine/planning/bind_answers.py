@@ -107,7 +107,7 @@ def _check_refusals(
                 "refusals",
                 "conditions",
             )
-    is_asked = any(sample.answerable is None for sample in samples)
+    is_asked = any(one.answerable is None and one.skip is None for one in samples)
     for metric in metrics if spec.answerable == "judge" else ():
         # A reply would stand for the score; the metric itself may be asked as the question is.
         if metric.column.name == ANSWERABLE and (is_asked or metric.info.is_judged):
