@@ -20,6 +20,7 @@ from pytest_rageval.model import (
     GateResult,
     HumanLabels,
     MetricComparison,
+    SampleResult,
     ScenarioResult,
     SignificanceTest,
 )
@@ -146,7 +147,10 @@ class RegressionGate(FallGate):
         why = why or self._too_many_lost(result, found.n, name)
         if not why and self.mode != "any":
             why = (found if beyond is None else beyond).undecided
-        finding = _Finding(name, found, gain, allowed, why=why, beyond=beyond, interval=interval)
+        ids = frozenset(self.baseline.ids)
+        shared = (sample for sample in weighing(result) if sample.sample_id in ids)
+        ruled_out = sum(self._rules_out(sample, name) for sample in shared)
+        finding = _Finding(name, found, gain, allowed, False, why, beyond, interval, ruled_out)
         return replace(finding, fell=self._fell(finding))
 
     def _allowed(self, found: MetricComparison) -> float:
@@ -171,14 +175,13 @@ class RegressionGate(FallGate):
         that rule the ``metric`` out where the baseline has no score of it either. Those that were
         not asked about, because the verdict was certain, are neither pairs nor lost.
         """
-        theirs = self.baseline.scores.get(metric, {})
         ids = frozenset(self.baseline.ids)
         scores = self.baseline.scores.values()
         shared = [sample for sample in result.samples if sample.sample_id in ids]
         left_out = sum(
             sample.sample_weight == 0.0
             or sample.is_not_drawn
-            or (is_ruled_out(sample, metric) and not is_scored(theirs.get(sample.sample_id)))
+            or self._rules_out(sample, metric)
             or not (
                 sample.is_expected
                 or sample.is_left_out
@@ -193,6 +196,11 @@ class RegressionGate(FallGate):
             return ""
         total = f"{there} of the {len(ids) - left_out - not_asked} samples of {self.baseline.name}"
         return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
+
+    def _rules_out(self, sample: SampleResult, metric: str) -> bool:
+        """Return whether the row rules the metric out, and the baseline has no score either."""
+        theirs = self.baseline.scores.get(metric, NOTHING)
+        return is_ruled_out(sample, metric) and not is_scored(theirs.get(sample.sample_id))
 
     def _too_many_lost(self, result: ScenarioResult, n: int, metric: str) -> str:
         """Return the message that too many weighted scores lack a metric of the baseline's."""
@@ -231,6 +239,9 @@ class RegressionGate(FallGate):
             f"B {found.b_mean:.4f} ({self.baseline.name}), difference {found.diff:+.4f}, "
             f"{self._tested(one)}, n {found.n}{groups}"
         )
+        if one.ruled_out:
+            rule = "rules" if one.ruled_out == 1 else "rule"
+            text += f"; {counted(one.ruled_out, 'row')} {rule} it out"
         if one.fell and self.mode != "any":
             text += f"; mode {self.mode}, max_drop {one.allowed:.4f}"
         elif not one.fell and found.significant and (one.gain or 0.0) < 0.0 and not one.why:
@@ -285,7 +296,8 @@ class _Finding:
     """A metric in both runs; ``gain`` is the difference, negative where this run is worse.
 
     ``why`` says why it cannot be decided. ``beyond`` tests the difference against the allowed fall;
-    ``interval`` is that of the mode ``non_inferior``.
+    ``interval`` is that of the mode ``non_inferior``. ``ruled_out`` counts the rows that rule the
+    metric out, and are no pairs.
     """
 
     name: str
@@ -296,6 +308,7 @@ class _Finding:
     why: str = ""
     beyond: MetricComparison | None = None
     interval: tuple[float, float] | None = None
+    ruled_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

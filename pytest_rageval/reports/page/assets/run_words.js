@@ -299,6 +299,7 @@ const RUN_WORDS = [
   [/ \((\S+) over (\d+) metrics (\S+)\)/g, "（$1，$2 个指标：$3）"],
   [/, n (\d+) in (\d+) groups?/g, "，n = $1，共 $2 组"],
   [/, n (\d+)/g, "，n = $1"],
+  [/; (\d+) rows? rules? it out/g, "；$1 行不适用该指标"],
   [/; mode (\w+), max_drop /g, "；模式 $1，max_drop "],
   [
     /; with this n, a (?:fall|rise) below (\S+) may go unseen \(power 80 %\)/g,
