@@ -101,6 +101,9 @@ class Gate(ABC):
     estimates: ClassVar[bool] = False
     """Whether it can judge all samples by an estimate from some, drawn by chance."""
 
+    counts_invalid: ClassVar[bool] = False
+    """Whether it is about invalid rows, also those that may be."""
+
     name: str
     """Its name in node ids and tables."""
 

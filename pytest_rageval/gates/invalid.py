@@ -29,6 +29,8 @@ class InvalidGate(Gate):
     bound: Bound
     name: str = "invalid"
 
+    counts_invalid: ClassVar[bool] = True
+
     estimates: ClassVar[bool] = True
     """Of all rows: those that are invalid show without asking."""
 

@@ -6,7 +6,7 @@ worst slice and names those that fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final
 
@@ -37,6 +37,7 @@ from pytest_rageval.model import (
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.verdict import is_ruled_out
 from pytest_rageval.stats.weights import field_value
+from pytest_rageval.stats.wording import counted
 
 _NO_VALUE: Final = "(none)"
 """The name of the slice of samples without a value."""
@@ -91,12 +92,12 @@ class SliceGate(Gate):
 
         Fail also when no sample has a value: there are no groups to look at.
 
-        A value is left out if all its samples are skipped or expected invalid rows; also, with a
+        A value is left out if all its samples are skipped or expected invalid rows, the latter
+        only where the gate is not about them; also, with a
         remark, if all its rows rule the metric out or weigh 0, or the baseline has none of its
         samples. Where a sample of the rows is asked, each value needs one of them.
         """
         slices = self._judged_slices(result)
-        new = self._new(slices)
         found = self._verdict(self._verdicts(result, slices))
         if found.outcome == "passed" and self.field != CAUSE and self._names_nobody(result):
             # One mean over all samples would stand for that of each group.
@@ -107,13 +108,21 @@ class SliceGate(Gate):
             found = replace(found, outcome="failed", message=lost)
         if found.outcome == "passed" and (unseen := self._not_drawn(result)):
             found = replace(found, outcome="failed", message=unseen, margin=None)
+        return replace(found, message="; ".join([found.message, *self._left_out(result, slices)]))
+
+    def _left_out(
+        self, result: ScenarioResult, slices: Mapping[str, Sequence[SampleResult]]
+    ) -> Iterator[str]:
+        """Yield what of the samples the verdict is not about, and why."""
         if unfit := sorted(self._unfit(result)):
             what = "left out, as all their rows rule the metric out or weigh 0"
-            found = replace(found, message=f"{found.message}; {what}: {listed(unfit, _LISTED)}")
-        if self.compared_with is None or not new:
-            return found
-        absent = f"not in {self.compared_with.name}, left out: {listed(new, _LISTED)}"
-        return replace(found, message=f"{found.message}; {absent}")
+            yield f"{what}: {listed(unfit, _LISTED)}"
+        new = self._new(slices)
+        unnamed = [] if _NO_VALUE in slices else self._slices(result).get(_NO_VALUE, [])
+        if (n := sum(one.invalid is not None for one in unnamed)) and self.leaf.counts_invalid:
+            yield f"{counted(n, 'invalid row')} without {self.field} left out"
+        if self.compared_with is not None and new:
+            yield f"not in {self.compared_with.name}, left out: {listed(new, _LISTED)}"
 
     def _names_nobody(self, result: ScenarioResult) -> bool:
         """Return whether no sample that is to be scored has a value."""
@@ -213,8 +222,17 @@ class SliceGate(Gate):
         return {
             value: samples
             for value, samples in self._slices(result).items()
-            if value not in unfit and any(sample.is_expected for sample in samples)
+            if value not in unfit and any(self._counts(value, sample) for sample in samples)
         }
+
+    def _counts(self, value: str, sample: SampleResult) -> bool:
+        """Return whether the sample makes its value one to judge.
+
+        An invalid row that may be one does so for the gate on these alone, and only if it names
+        its value: of a row that could not be read, nobody knows it.
+        """
+        is_counted = self.leaf.counts_invalid and value != _NO_VALUE and sample.invalid is not None
+        return sample.is_expected or is_counted
 
     def _verdicts(
         self, result: ScenarioResult, slices: Mapping[str, Sequence[SampleResult]]

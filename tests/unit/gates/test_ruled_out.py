@@ -240,3 +240,21 @@ def test_invalid_rows_are_a_share_of_those_of_their_value(
     result: Result, options: dict[str, Any], more: list[Any], outcome: str
 ) -> None:
     assert check(result, options, RIGHT + more).outcome == outcome
+
+
+def test_a_value_of_nothing_but_invalid_rows_is_one_of_the_gate_on_them(result: Result) -> None:
+    """It was left out: the worst of all documents was named nowhere."""
+    found = check(result, OF_INVALID, [*RIGHT, invalid(2, "a"), invalid(3, "b"), invalid(4, "b")])
+    assert (found.outcome, found.observed) == ("failed", 1.0)
+    assert found.message == "1 of 2 values of doc_name: b: 1.0000 > 0.5000 (2 of 2 rows)"
+
+
+def test_invalid_rows_that_name_no_value_are_told_and_fail_none(result: Result) -> None:
+    """A row that is no JSON has no document; beside a good row without one it is a share."""
+    samples = [*RIGHT, invalid(2, None), invalid(3, None, "xfailed")]
+    found = check(result, OF_INVALID, samples)
+    assert found.outcome == "passed"
+    assert found.message.endswith("; 2 invalid rows without doc_name left out")
+    none: Any = None
+    found = check(result, OF_INVALID, [*samples, row(4, 1.0, 1.0, none)])
+    assert found.message == "1 of 2 values of doc_name: (none): 0.6667 > 0.5000 (2 of 3 rows)"

@@ -92,6 +92,7 @@ const RUN_WORDS = [
   [/; by Holm's stricter method it would pass: /, "；按更严格的 Holm 方法则会通过："],
   [/; allowed: mode (\w+), max_drop /, "；允许：模式 $1，max_drop "],
   [/; left out, as all their rows rule the metric out or weigh 0: /, "；所有行都不适用该指标或权重为 0，未计入："],
+  [/; (\d+) invalid rows? without (\S+) left out/, "；$1 个无效行没有 $2，未计入"],
   [/(?<=权重为 0，未计入：.*) and (\d+) more$/, "，另有 $1 个"],
   [/^cannot be decided: no row was asked of (\d+) of (\d+) values of (.+?): (.+); ask more rows$/, "无法判定：$3 的 $2 个取值中有 $1 个没有评测任何行（$4）；请评测更多行"],
   [
