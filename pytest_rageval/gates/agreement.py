@@ -215,8 +215,10 @@ def _make(options: AgreementSpec, location: Location) -> list[Gate]:
     gates: list[Gate] = []
     coefficients = options.model_fields_set - {"min_labels"}
     for name in (field for field in AgreementSpec.model_fields if field in coefficients):
+        if (spec := getattr(options, name)) is None:
+            raise location.error("expected a number, or a mapping with 'min' or 'max'", name)
         gate = replace(usual, name=f"{usual.name}.{name}", coefficient=name)
-        gates += _gates_of(gate, getattr(options, name), location)
+        gates += _gates_of(gate, spec, location)
     return gates or [replace(usual, name=f"{usual.name}.min_labels")]
 
 

@@ -252,6 +252,24 @@ def test_a_slice_is_judged_by_its_own_labels(result: Result) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"kappa": 0.4}, ["kappa"]),
+        ({"kappa": {"lower_bound": 0.1}}, ["kappa.lower_bound"]),  # no value of its own
+        ({"kappa": {"value": 0.4}}, ["kappa"]),
+        ({"kappa": {"max": 0.9}}, ["kappa"]),
+        ({"bias": 0}, ["bias"]),
+        ({"bias": 0.1, "kappa": 0}, ["kappa", "bias"]),
+        ({"min_labels": 10}, ["min_labels"]),
+    ],
+)
+def test_each_coefficient_with_a_bound_has_gates(
+    result: Result, options: Mapping[str, Any], names: list[str]
+) -> None:
+    assert list(check(result, options, rated(TWENTY))) == names
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         ({}, "expected a mapping"),
@@ -259,6 +277,8 @@ def test_a_slice_is_judged_by_its_own_labels(result: Result) -> None:
         ({"kappa": 2}, "outside the range -1..1"),
         ({"bias": {"lower_bound": 0.5}}, "unknown option 'lower_bound'. Known: max, min, value"),
         ({"min_labels": 5}, "expected a number >= 10, found 5"),
+        ({"kappa": None}, "expected a number, or a mapping with 'min' or 'max'"),
+        ({"kappa": 0.4, "bias": None}, "expected a number, or a mapping with 'min' or 'max'"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(
