@@ -324,7 +324,7 @@ class CorrectedGate(Gate):
             abs(found.mean - end) for end in (self.bound.min, self.bound.max) if end is not None
         )
         pilot = pilot_of(result, self.human)
-        needed = labels_needed(pilot, distance / scale.span)
+        needed = labels_needed(pilot, distance / scale.span, self.confidence)
         if needed is None:
             return "; not sure yet"
         more = found.labels + 1

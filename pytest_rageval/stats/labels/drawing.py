@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_rageval.model import Draw
-from pytest_rageval.stats.intervals import t_quantile
+from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.labels.corrected import LEAST_LABELS, Judged, residuals
 from pytest_rageval.stats.labels.influence import Z_95, dot
 from pytest_rageval.stats.labels.strata import CHANGED, Member, code_in
@@ -190,14 +190,17 @@ class StratumNeed:
     least: int = LEAST_IN_STRATUM
 
 
-def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int] | None:
+def labels_needed(
+    pilot: Sequence[Judged], half_width: float, confidence: float = 0.95
+) -> tuple[int, int] | None:
     """Return the fewest and the most labels in all that bring the interval to ± ``half_width``.
 
     ``pilot`` is the whole population, of which 10 samples at least are labelled; else None. With
     Y and f people's and the judge's scores and N of the n + N samples without a label, n is the
-    smallest with t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``². Both ends come from the 95 %
-    interval of rho by Fisher; a judge of rho below 0 is not believed. More than there are
-    samples: not even all would do. Where all people say the same, one more is taken to differ.
+    smallest with t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``², with the t of ``confidence``.
+    Both ends come from the 95 % interval of rho by Fisher; a judge of rho below 0 is not believed.
+    More than there are samples: not even all would do. Where all people say the same, one more is
+    taken to differ.
     """
     rows = [answer for answer in pilot if answer.weight > 0.0]
     labelled = [(row, row.human) for row in rows if row.human is not None]
@@ -212,8 +215,10 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
     if k < 2:
         return None
     variance = dot(human, human) / n * k / (k - 1) or 1.0 / (n + 1)
+    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
     few, many = sorted(
-        _smallest(variance, max(rho, 0.0), size, half_width) for rho in _fisher(human, judge)
+        _smallest(variance, max(rho, 0.0), size, half_width, probability)
+        for rho in _fisher(human, judge)
     )
     return few, many
 
@@ -256,9 +261,9 @@ def _fisher(human: Sequence[float], judge: Sequence[float]) -> tuple[float, floa
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
-def _smallest(variance: float, rho: float, size: int, half_width: float) -> int:
+def _smallest(variance: float, rho: float, size: int, half_width: float, probability: float) -> int:
     def is_enough(n: int) -> bool:
         left = variance / n * (1.0 - rho * rho * (size - n) / size)
-        return t_quantile(0.975, n - 1) ** 2 * left <= half_width * half_width
+        return t_quantile(probability, n - 1) ** 2 * left <= half_width * half_width
 
     return LEAST_LABELS + bisect_left(range(LEAST_LABELS, size + 1), True, key=is_enough)

@@ -96,6 +96,18 @@ def test_it_is_said_whether_more_labels_help(
     assert check(result, gates, people(SIXTEEN)).message.endswith(ending)
 
 
+@pytest.mark.parametrize(
+    ("confidence", "count"), [({}, 48), ({"confidence": 0.8}, 21), ({"confidence": 0.99}, 83)]
+)
+def test_how_many_labels_decide_follows_the_confidence(
+    result: Result, confidence: Mapping[str, float], count: int
+) -> None:
+    """t² .2 <= .13² n: t is 2.0117 of 47 degrees of freedom, 1.3253 of 20, 2.6371 of 82."""
+    gates = {"judge": {"lower_bound": {"min": 0.62, "corrected": True, **confidence}}}
+    said = f"not sure yet: {count} labelled answers in all would decide it"
+    assert check(result, gates, people(SIXTEEN)).message.endswith(said)
+
+
 def test_nine_labels_fail(result: Result) -> None:
     """F4: the gate does not fall back on the judge."""
     nine = people(dict.fromkeys(range(9), 1.0))

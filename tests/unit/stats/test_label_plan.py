@@ -19,11 +19,14 @@ def pilot(n: int, size: int, wrong: int = 0) -> list[Judged]:
     return labels + [Judged(float(at % 2)) for at in range(size - n)]
 
 
-def smallest(variance: float, rho: float, size: int, half_width: float) -> int:
+def smallest(
+    variance: float, rho: float, size: int, half_width: float, confidence: float = 0.95
+) -> int:
     """Return the smallest number of labels that is enough, by trying each."""
+    probability = 0.5 + confidence / 2
     for n in range(10, size):
         left = variance / n * (1 - rho * rho * (size - n) / size)
-        if t_quantile(0.975, n - 1) * math.sqrt(left) <= half_width:
+        if t_quantile(probability, n - 1) * math.sqrt(left) <= half_width:
             return n
     return size
 
@@ -48,6 +51,18 @@ def test_a_judge_that_knows_nothing_spares_no_label() -> None:
     constant = [replace(one, judge=0.5) for one in pilot(50, 5000)]
     assert labels_needed(constant, 0.05) == (plain, plain)
     assert labels_needed(pilot(50, 5000, 45), 0.05) == (plain, plain)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "is_more"), [(0.5, False), (0.9, False), (0.99, True), (0.999, True)]
+)
+def test_the_number_is_that_of_the_interval_of_the_gate(confidence: float, is_more: bool) -> None:
+    """Only t follows its confidence: the range of rho is that of 95 %, here 0..0."""
+    constant = [replace(one, judge=0.5) for one in pilot(50, 5000)]
+    needed = smallest(12.5 / 49, 0.0, 5000, 0.05, confidence)
+    assert labels_needed(constant, 0.05, confidence) == (needed, needed)
+    assert (needed > smallest(12.5 / 49, 0.0, 5000, 0.05)) == is_more
+    assert labels_needed(pilot(50, 60, 25), 0.01, 1.0) == (61, 61)  # as near 1 as doubles come
 
 
 def test_a_perfect_judge_leaves_what_its_own_mean_is_uncertain() -> None:
