@@ -33,6 +33,7 @@ AnyFinding = TypeVar("AnyFinding", "_Finding", "_CorrectedFinding")
 
 UNDECIDED: Final = "'undecided: pass'"
 FEW_PAIRS: Final = f"{UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
+_FELL_ANYWAY: Final = "it fails by the pairs there are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +248,7 @@ class RegressionGate(FallGate):
         elif not one.fell and found.significant and (one.gain or 0.0) < 0.0 and not one.why:
             text += f"; allowed: mode {self.mode}, max_drop {one.allowed:.4f}"
         if one.why:
-            return f"{text}; cannot be decided: {one.why}"
+            return f"{text}; {_FELL_ANYWAY if one.fell else 'cannot be decided'}: {one.why}"
         smallest = found.smallest_detectable
         is_open = self.mode != "any" and not found.significant
         if is_open and smallest is not None and abs(found.diff) < smallest:
@@ -354,7 +355,7 @@ class CorrectedRegressionGate(RegressionGate):
         by_judge = weighted_mean(both)
         message = self._text(name, found, 0.0 if by_judge is None else by_judge, fell=fell)
         if why:
-            message += f"; cannot be decided: {why}"
+            message += f"; {_FELL_ANYWAY if fell else 'cannot be decided'}: {why}"
         return _CorrectedFinding(sign * found.mean, message, why, fell)
 
     def _has_fallen(self, gain: float, low: float, high: float) -> bool:

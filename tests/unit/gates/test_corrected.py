@@ -223,7 +223,7 @@ def test_a_fall_is_not_said_to_pass_undecided(result: Result) -> None:
     before = Baseline("main", names, scores, digests=dict.fromkeys(names, BEFORE))
     gate = {"no_regression": {"baseline": "main", "metrics": ["judge"], "corrected": True}}
     found = check(result, gate, pairs(FALL), baselines={"main": before})
-    assert "cannot be decided: only 100 of the 200" in found.message
+    assert "it fails by the pairs there are: only 100 of the 200" in found.message
     assert "to let it pass" not in found.message
 
 

@@ -115,6 +115,29 @@ def test_alpha_may_be_a_number_that_yaml_takes_for_text() -> None:
         assert found.outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("options", "now", "before", "outcome", "ending"),
+    [
+        ({}, (*FELL, *[None] * 4), (*BEFORE, *[0.5] * 4), "failed", "by the pairs there are: "),
+        ({}, FELL, BEFORE, "failed", "mode significant, max_drop 0.0000"),
+        ({}, (*BEFORE, *[None] * 4), (*BEFORE, *[0.5] * 4), "passed", "cannot be decided: "),
+        ({"mode": "any"}, (0.4, None), (0.5, 0.5), "failed", "by the pairs there are: "),
+        ({"mode": "any"}, (0.5, None), (0.5, 0.5), "passed", "cannot be decided: "),
+        ({"undecided": "fail"}, (0.5, None), (0.5, 0.5), "failed", "cannot be decided: "),
+        ({}, FELL[:5], BEFORE[:5], "passed", "cannot be decided: "),
+    ],
+)
+def test_a_fall_that_is_shown_fails_with_any_number_of_pairs(
+    options: Mapping[str, Any], now: Scores, before: Scores, outcome: str, ending: str
+) -> None:
+    """``undecided: pass`` lets pass what cannot be decided; a significant fall is."""
+    given = {"metrics": ["f1"], "undecided": "pass", **options}
+    found = check(given, {"f1": now}, {"f1": before})
+    assert found.outcome == outcome
+    assert ending in found.message
+    assert ("cannot be decided" in found.message) == (ending == "cannot be decided: ")
+
+
 def test_alpha_decides_what_chance_explains() -> None:
     options = {"metrics": ["f1"], "alpha": 0.1}
     assert check(options, {"f1": FELL[:5]}, {"f1": BEFORE[:5]}).outcome == "failed"
@@ -190,7 +213,7 @@ def test_a_fall_among_few_pairs_is_a_fall() -> None:
     found = check(options, {"f1": (0.4, None)}, {"f1": (0.5, 0.5)})
     assert found.outcome == "failed"
     assert found.message.endswith(
-        "cannot be decided: only 1 of the 2 samples of main have a score in both runs"
+        "it fails by the pairs there are: only 1 of the 2 samples of main have a score in both runs"
         ", and min_pairs: 0.9 asks for 2"
     )
     assert check({**options, "undecided": "pass"}, {"f1": (0.4, None)}, {"f1": (0.5, 0.5)}) != (

@@ -308,6 +308,7 @@ const RUN_WORDS = [
   ],
   [/(?<=：无法判定，A [^;；]*); cannot be decided: /g, "；原因："],
   [/; cannot be decided: /g, "；无法判定："],
+  [/; it fails by the pairs there are: /g, "；按现有的样本对即不通过："],
   [/: cannot be decided: /g, "：无法判定："],
   [
     /only (\d+) of the (\d+) samples of (.+?) have a score in both runs/g,
