@@ -230,6 +230,21 @@ def _check_ranges(options: RegressionSpec, location: Location) -> None:
                 f"{span:g} wide. For per cent of the baseline write {value_text(drop)}%"
             )
             raise location.error(message)
+        is_tested = options.mode != "non_inferior"  # the interval may go further than the scores
+        if relative and drop > 1.0 and is_tested and _never_below_0(metric, location.info):
+            message = (
+                f"max_drop {100 * drop:g}% can never be exceeded: {metric} is never below 0, and "
+                "cannot fall by more than 100%"
+            )
+            raise location.error(message)
+
+
+def _never_below_0(metric: str, info: ScenarioInfo) -> bool:
+    """Return whether a metric that should be high cannot be negative, and so not fall below 0."""
+    if metric == WEIGHTED_SCORE:
+        return info.weighted_range[0] >= 0.0
+    column = targets_of(info)[metric]
+    return column.higher_is_better and column.range[0] >= 0.0
 
 
 def _why_unweighed(missing: Sequence[str], baseline: Baseline, info: ScenarioInfo) -> str:

@@ -1083,6 +1083,40 @@ def test_what_a_fall_was_held_against_ends_the_sentence() -> None:
     assert (found.outcome, "power" in found.message) == ("passed", False)
 
 
+COSINE = MetricColumn("cosine", ends=(-1.0, 1.0), as_is=True)
+MS = MetricColumn("ms", ends=(0.0, None), higher_is_better=False)
+LOG = MetricColumn("log", ends=(None, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("column", "options"),
+    [
+        (NOISE, {"max_drop": "150%"}),  # lower is better: it may rise to more than twice
+        (MS, {"max_drop": "300%"}),
+        (COSINE, {"max_drop": "150%"}),  # from 0.4 to -0.2
+        (LOG, {"max_drop": "150%"}),
+        (F1, {"max_drop": "100%"}),  # it may lose all that it had
+        (F1, {"max_drop": "99.5 %"}),
+        (F1, {"max_drop": "150%", "mode": "non_inferior", "undecided": "pass"}),  # an interval
+    ],
+)
+def test_a_drop_in_per_cent_that_can_be_exceeded_is_taken(
+    column: MetricColumn, options: Mapping[str, Any]
+) -> None:
+    scores = {column.name: (-0.5,) * 6 if column is LOG else BEFORE}
+    given = {"metrics": [column.name], **options}
+    assert check(given, scores, scores, columns=[column]).outcome in ("passed", "failed")
+
+
+@pytest.mark.parametrize("mode", ["significant", "exceeds", "any"])
+@pytest.mark.parametrize("metric", ["f1", WEIGHTED_SCORE])
+def test_a_drop_of_more_than_all_is_refused(metric: str, mode: str) -> None:
+    """From 0.65 to 0 is a fall by 100 %; a gate with 150 % passed it."""
+    options = {"metrics": [metric], "max_drop": "150%", "mode": mode}
+    with pytest.raises(GateOptionError, match=f"max_drop 150% .* {metric} .* by more than 100%"):
+        check(options, {"f1": (0.0,) * 6}, {"f1": BEFORE})
+
+
 @pytest.mark.parametrize("max_drop", [1, 1.0, 2, "5"])
 @pytest.mark.parametrize("mode", ["significant", "exceeds", "non_inferior", "any"])
 def test_a_drop_that_cannot_be_exceeded_is_refused(max_drop: Any, mode: str) -> None:
