@@ -25,7 +25,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.stats.paired import correction_used, holm, power_factor
-from pytest_rageval.stats.verdict import is_ruled_out
+from pytest_rageval.stats.verdict import is_all_ruled_out, is_ruled_out
 from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
@@ -199,9 +199,14 @@ class RegressionGate(FallGate):
         return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
 
     def _rules_out(self, sample: SampleResult, metric: str) -> bool:
-        """Return whether the row rules the metric out, and the baseline has no score either."""
+        """Return whether the row rules the metric out, and the baseline has no score either.
+
+        It rules the weighted score out where it rules every metric out.
+        """
         theirs = self.baseline.scores.get(metric, NOTHING)
-        return is_ruled_out(sample, metric) and not is_scored(theirs.get(sample.sample_id))
+        is_all = metric == WEIGHTED_SCORE and is_all_ruled_out(sample)
+        is_out = is_all or is_ruled_out(sample, metric)
+        return is_out and not is_scored(theirs.get(sample.sample_id))
 
     def _too_many_lost(self, result: ScenarioResult, n: int, metric: str) -> str:
         """Return the message that too many weighted scores lack a metric of the baseline's."""

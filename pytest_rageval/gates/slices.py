@@ -93,9 +93,9 @@ class SliceGate(Gate):
         Fail also when no sample has a value: there are no groups to look at.
 
         A value is left out if all its samples are skipped or expected invalid rows, the latter
-        only where the gate is not about them; also, with a
-        remark, if all its rows rule the metric out or weigh 0, or the baseline has none of its
-        samples. Where a sample of the rows is asked, each value needs one of them.
+        only where the gate is not about them; also, with a remark, if all its rows rule the metric
+        out or weigh 0, or the baseline has none of its samples. Where a sample of the rows is
+        asked, each value needs one of them.
         """
         slices = self._judged_slices(result)
         found = self._verdict(self._verdicts(result, slices))

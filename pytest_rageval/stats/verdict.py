@@ -134,12 +134,7 @@ def was_not_asked(sample: SampleResult, name: str) -> bool:
 
 
 def is_ruled_out(sample: SampleResult, name: str) -> bool:
-    """Return whether the row itself rules the metric out: no score of it is missed.
-
-    The weighted score is ruled out where every metric is.
-    """
-    if name == WEIGHTED_SCORE:
-        return is_all_ruled_out(sample)
+    """Return whether the row itself rules the metric out: no score of it is missed."""
     return sample.left_out.get(name) == "row"
 
 

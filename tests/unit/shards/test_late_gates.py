@@ -121,7 +121,7 @@ def test_a_row_that_had_to_pass_its_checks_for_want_of_gates_is_refused() -> Non
     [
         ("{f1: 0.2}", "f1=0.1", "gates.f1"),
         ("{f1: {min: 0.2}}", "f1=0.1", "gates.f1"),
-        ("{f1: {lower_bound: 0.1}}", "f1=0.1", "gates.f1"),
+        ("{f1: {lower_bound: 0.1}}", "f1=0.1", "gates.f1.mean"),
         ("{em: 0.2}", "f1=0.1", "gates.f1"),
         ("{f1: {mean: 0.2}}", "f1.mean=0.1", "gates.f1.mean"),
         ("{by: {doc_name: {f1: 0.2}}}", "by.doc_name.f1=0.1", "gates.by.doc_name.f1"),
