@@ -13,6 +13,7 @@ import difflib
 import hashlib
 import importlib
 import pkgutil
+import re
 import sys
 import threading
 import traceback
@@ -35,6 +36,7 @@ _LISTED = 10
 _GUESSES = 3
 _PYTHON: Final = Path(str(importlib.__file__)).parent.parent
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+_NOT_IMPORTED: Final = re.compile(r"^__name__ == |\bTYPE_CHECKING$")
 _FOREIGN_FRAMES = ("<frozen importlib", str(importlib.__file__), __file__)
 
 
@@ -287,9 +289,12 @@ def _is_installed(file: Path) -> bool:
 
 @cache
 def _imports_in(file: Path) -> list[tuple[int, str]]:
-    """Return the lines and names of what a file imports: of ``a.b`` also ``a``; none by dots."""
+    """Return the lines and names of what a file imports: of ``a.b`` also ``a``; none by dots.
+
+    Nor what it imports only as a script, or for a type checker.
+    """
     found = []
-    for node in ast.walk(_tree(file)):
+    for node in _executed(_tree(file)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -299,6 +304,14 @@ def _imports_in(file: Path) -> list[tuple[int, str]]:
         every = (accumulate(name.split("."), "{}.{}".format) for name in names)
         found += [(node.lineno, part) for parts in every for part in parts]
     return found
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    rest = [tree]
+    for node in rest:  # which grows
+        yield node
+        is_left_out = isinstance(node, ast.If) and _NOT_IMPORTED.search(ast.unparse(node.test))
+        rest += node.orelse if is_left_out else ast.iter_child_nodes(node)  # type: ignore[attr-defined]
 
 
 def _tree(file: Path) -> ast.Module:

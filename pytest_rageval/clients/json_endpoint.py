@@ -47,7 +47,7 @@ _NO_CREDIT_CODES = {
 }
 # How such a message begins: further on, it may quote a row. A limit for a time is none of these.
 _NO_CREDIT_FIRST = re.compile(
-    r"(?!.*(?:每分|分钟|秒|小时|每[日天]|[今明][日天]|并发|频|稍[后候等]|过一会|繁忙|[rtq]p[sm](?![a-z])"
+    r"(?!.*(?:每分|分钟|秒|小时(?!客服|服务|在线)|每[日天]|[今明][日天]|并发|频|稍[后候等]|过一会|繁忙|(?<![a-z\d])[rtq]p[sm](?![a-z])"
     r"|per (?:second|minute)|retry (?:in|after)))"
     r"(?:your credit balance is too low|insufficient balance"
     r"|(?:sorry, )?(?:your )?account balance is insufficient"

@@ -342,7 +342,9 @@ def _of_another_answer(
 ) -> Iterator[str]:
     """Yield a warning for what stands beside another answer than the one that ``key_map`` names."""
     answer, plain = spec.key_map.get("answer"), FIELD_ALIASES["answer"]
-    other = next((name for name in plain if name in columns and answer not in (None, *plain)), None)
+    taken = set(map(head_of, spec.key_map.values()))
+    others = [name for name in plain if name in columns and name not in taken]
+    other = next(iter(others), None) if answer is not None and answer not in plain else None
     for name in WITH_ANSWERS if other is not None else ():
         found = next((column for column in OF_ANSWERS[name] if column in columns), None)
         if found is not None and name in read and name not in spec.key_map:

@@ -279,8 +279,11 @@ def _is_set_by_option(tree: YamlTree, path: tuple[str, str]) -> bool:
 
 def _stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> None:
     """Name the profile as one where its name stands for the model: its server and key stay."""
-    if "profile" not in present and names_profile(tree.data, present.get("model")):
-        tree.data[role] = {"profile": present["model"], **present}
+    name = present.get("model")
+    if "profile" in present or not names_profile(tree.data, name):
+        return
+    if {*(tree.data["models"][name] or ())} != {"price"}:  # which is that of its own model
+        tree.data[role] = {"profile": name, **present}
 
 
 def _expand_mean(tree: YamlTree, path: YamlPath) -> None:

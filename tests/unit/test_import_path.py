@@ -332,6 +332,18 @@ class TestAModuleFromElsewhere:
             "folders apart"
         )
 
+    @pytest.mark.parametrize("when", ['__name__ == "__main__"', "TYPE_CHECKING", "t.TYPE_CHECKING"])
+    def test_what_is_imported_otherwise_alone_is_left_alone(self, write: Write, when: str) -> None:
+        """As a script, or for a type checker; what is imported else counts."""
+        import_object("own_help:X", [write("one/own_help.py", "X = 1")])
+        text = "import typing as t\nTYPE_CHECKING = t.TYPE_CHECKING\nX = 2\n"
+        body = f"if {when}:\n    import own_help\n"
+        write("two/own_help.py", "X = 2")
+        two = write("two/own_bot.py", text + body)
+        assert import_object("own_bot:X", [two]) == 2
+        write("two/own_else.py", f"{text}{body}else:\n    import own_help\n")
+        assert "own_else.py:7 imports 'own_help'" in refusal("own_else:X", two)
+
     def test_also_what_it_imports_when_it_is_called(self, write: Write) -> None:
         """The folder that came to sys.path last is before its own; each call says so."""
         for folder in ("one", "two"):

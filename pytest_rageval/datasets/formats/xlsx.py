@@ -128,7 +128,7 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
         cells = [None if cell.data_type == "e" else _cell(cell.value) for cell in record]
         lost = [open_gap for open_gap in open_gaps if open_gap.covers(line)]
         is_formula = any(gap.repair == _SAVE for gap in lost)
-        if is_formula or any(cell is not None for cell in cells):
+        if is_formula or any(cell is not None for cell in cells) or notes.has_error(record):
             number += 1
             if lost:
                 yield BrokenRow(number, line, f"the {lost[0].what}; {lost[0].repair}")
@@ -247,10 +247,16 @@ class _CellNotes:
                 self._untold.remove(tell)
                 self._file.notes.append(f"{self._file.shown}:{line}: {text}")
 
-    def _of_error(self, record: Sequence[Any]) -> str:
+    def has_error(self, record: Sequence[Any]) -> bool:
+        """Return whether a column of the table has an error: such a row is not blank."""
+        return self._error(record) is not None
+
+    def _error(self, record: Sequence[Any]) -> Any:
         errors = [at for at, cell in enumerate(record) if cell.data_type == "e"]
-        cell = next((record[at] for at in errors if at in self._named), None)
-        if cell is None:
+        return next((record[at] for at in errors if at in self._named), None)
+
+    def _of_error(self, record: Sequence[Any]) -> str:
+        if (cell := self._error(record)) is None:
             return ""
         return (
             f"the cell {cell.coordinate} has the error {cell.value}: such a cell is read as blank; "

@@ -85,7 +85,7 @@ def shown_value(text: str) -> str:
     >>> shown_value("https://me:pw@h/x?api_key=abc&k=1"), shown_value("Server=x;Password=a b;")
     ('https://h/x?api_key=***&k=1', 'Server=x;Password=***;')
     """
-    if "\n" in text:  # a prompt
+    if "\n" in text.strip():  # a prompt
         return text
     if _CREDENTIAL.fullmatch(text):
         return HIDDEN

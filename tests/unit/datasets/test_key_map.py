@@ -172,6 +172,7 @@ def test_of_two_names_of_a_field_the_first_filled_one_counts(
         ({"answer": "answer"}, {}, []),
         ({"answer": "v2"}, {"of_answers": frozenset()}, []),
         ({"references": "v2"}, {}, []),
+        ({"answer": "v2", "references": "answer"}, {}, []),
         ({"answer": "other"}, {}, ["citations"]),
         ({}, {}, []),
     ],

@@ -259,6 +259,10 @@ def test_a_patch_says_all_of_another_model_as_a_variant_does(tmp_path: Path) -> 
     assert path.read_text("utf-8").endswith("\njudge: {model: strong}\n")
 
 
+def test_the_price_of_a_model_is_not_that_of_another() -> None:
+    assert filled("judge", "judge: mini", "", "judge.model=other") == {"model": "other"}
+
+
 @pytest.mark.parametrize("written", ["", "judge: {profile: strong}"])
 def test_a_patch_may_say_keys_before_their_profile(tmp_path: Path, written: str) -> None:
     """JSON that is sorted does."""

@@ -95,6 +95,14 @@ def test_an_error_is_no_value_and_the_first_is_told(load: Load, code: str) -> No
     assert found.warnings == (f"r.xlsx:3: the cell B3 has the error {code}: {ERROR}",)
 
 
+def test_a_row_of_errors_alone_is_no_blank_line(load: Load) -> None:
+    """Its lookups found nothing: it is a row without a question or an answer."""
+    rows = [["q", "a", "b", 1], ["#N/A", "#N/A", "#N/A"], [None, None, "#N/A"], [], [None] * 4]
+    found = load("r.xlsx", workbook(HEADER, *rows, [None, None, None, None, "#N/A"]))
+    assert [case.row for case in found.cases] == [1, 2, 3]
+    assert len(found.warnings) == 1
+
+
 # Numbers and times that are shown otherwise than they are kept.
 
 TIME = datetime.time
