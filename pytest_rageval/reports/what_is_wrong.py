@@ -27,9 +27,9 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.reports.run_view import ComparedRun, RunView, is_bad
-from pytest_rageval.stats.summary import error_kind
 from pytest_rageval.stats.verdict import (
     badness,
+    error_kind,
     has_failed,
     is_low,
     score_of,

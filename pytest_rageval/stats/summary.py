@@ -6,19 +6,14 @@ All sums are ``math.fsum`` in the order given, so that the same scores always gi
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Literal, get_args
 
-from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
-    BUDGET,
     FAULTS,
-    NOT_ASKED,
-    REPLAY,
     USABLE,
     WEIGHTED_SCORE,
     Counts,
@@ -31,7 +26,7 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, mean_bounds, t_quantile
-from pytest_rageval.stats.verdict import has_failed, shown_errors
+from pytest_rageval.stats.verdict import has_failed
 from pytest_rageval.stats.weights import group_numbers, is_scored, rescale, weighted_mean
 
 # The relative error of a running sum of a million weights is at most 1e-10.
@@ -391,51 +386,6 @@ def reply_counts(samples: Iterable[SampleResult], name: str) -> dict[str, int]:
         found.update(sample.replies.get(name) or {})
     faulty = {fault: found[fault] for fault in FAULTS if found[fault]}
     return {USABLE: found[USABLE], **faulty} if faulty else {}
-
-
-_UNASKED: Final = {
-    NOT_ASKED: "not asked",
-    REPLAY: "not in the cache that is replayed",
-    BUDGET: "the budget was spent",
-}
-
-
-def judge_failure(sample: SampleResult) -> str:
-    """Return why a judge scored nothing of a sample, equal for equal kinds of replies.
-
-    "" where it did, or where anything else went wrong.
-    """
-    reasons = []
-    for name, error in sample.errors.items():
-        found = sample.replies.get(name) or {}
-        kinds = [words for fault, words in FAULTS.items() if found.get(fault)]
-        kinds = [words for begin, words in _UNASKED.items() if error.startswith(begin)] or kinds
-        if not kinds or sample.scores.get(name) is not None:
-            return ""
-        reasons.append(f"{name}: {', '.join(kinds)}")
-    return "; ".join(reasons)
-
-
-_TOLD: Final = 10
-_TOLD_WIDTH: Final = 300
-"""Of so many errors, so many characters tell kinds apart."""
-_FIGURE = re.compile(
-    r"((?<![a-z])(?:http(?:/[\d.]+| error)?|(?:status|error)[_ ]?code|status(?==)"
-    r"|[\"'](?:status|code))[\"' :=：]{1,3}[45]\d\d(?!\d))|\d+",
-    re.IGNORECASE,
-)
-
-
-def error_kind(sample: SampleResult) -> tuple[str, str]:
-    """Return what is equal where samples could not be judged for one reason, and the reason.
-
-    Figures differ, as how long a judge was waited for; a status of HTTP is the reason itself.
-    Two empty texts where nothing is known.
-    """
-    known = list(shown_errors(sample).items())[:_TOLD]
-    errors = (f"{shorten(name, _TOLD_WIDTH)}: {shorten(text, _TOLD_WIDTH)}" for name, text in known)
-    reason = judge_failure(sample) or "; ".join(errors)
-    return _FIGURE.sub(lambda found: found[1] or "0", reason), reason
 
 
 def replies_text(counts: Mapping[str, int]) -> str:

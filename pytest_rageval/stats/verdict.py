@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     BUDGET,
+    FAULTS,
     NOT_ASKED,
     PASSING,
     REPLAY,
@@ -202,3 +205,48 @@ def badness(sample: SampleResult) -> tuple[bool, float, int]:
     """Return a sort key: what could not be judged first, then the lowest weighted scores."""
     score = sample.weighted_score
     return sample.outcome != "error", score if is_scored(score) else -math.inf, sample.index
+
+
+_UNASKED: Final = {
+    NOT_ASKED: "not asked",
+    REPLAY: "not in the cache that is replayed",
+    BUDGET: "the budget was spent",
+}
+
+
+def judge_failure(sample: SampleResult) -> str:
+    """Return why a judge scored nothing of a sample, equal for equal kinds of replies.
+
+    "" where it did, or where anything else went wrong.
+    """
+    reasons = []
+    for name, error in sample.errors.items():
+        found = sample.replies.get(name) or {}
+        kinds = [words for fault, words in FAULTS.items() if found.get(fault)]
+        kinds = [words for begin, words in _UNASKED.items() if error.startswith(begin)] or kinds
+        if not kinds or sample.scores.get(name) is not None:
+            return ""
+        reasons.append(f"{name}: {', '.join(kinds)}")
+    return "; ".join(reasons)
+
+
+_TOLD: Final = 10
+_TOLD_WIDTH: Final = 300
+"""Of so many errors, so many characters tell kinds apart."""
+_FIGURE = re.compile(
+    r"((?<![a-z])(?:http(?:/[\d.]+| error)?|(?:status|error)[_ ]?code|status(?==)"
+    r"|[\"'](?:status|code))[\"' :=：]{1,3}[45]\d\d(?!\d))|\d+",
+    re.IGNORECASE,
+)
+
+
+def error_kind(sample: SampleResult) -> tuple[str, str]:
+    """Return what is equal where samples could not be judged for one reason, and the reason.
+
+    Figures differ, as how long a judge was waited for; a status of HTTP is the reason itself.
+    Two empty texts where nothing is known.
+    """
+    known = list(shown_errors(sample).items())[:_TOLD]
+    errors = (f"{shorten(name, _TOLD_WIDTH)}: {shorten(text, _TOLD_WIDTH)}" for name, text in known)
+    reason = judge_failure(sample) or "; ".join(errors)
+    return _FIGURE.sub(lambda found: found[1] or "0", reason), reason

@@ -12,7 +12,13 @@ from pytest_rageval.model.value import texts_in
 from pytest_rageval.run_paths import RunPaths, is_path, is_same_file, of_variant
 
 
-def check_answer_file(binding: Binding) -> None:
+def check_written_files(binding: Binding) -> None:
+    """Note a file for answers, or at ``save_path``, in whose place something else would be lost."""
+    _check_answer_file(binding)
+    _check_save_path(binding)
+
+
+def _check_answer_file(binding: Binding) -> None:
     """Note a file of ``--rag-save-answers`` in whose place something else would be lost."""
     answers = binding.run_paths.answers
     if answers is None:
@@ -55,7 +61,7 @@ def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:
         yield paths.baseline_file(paths.saving, binding.title, output)
 
 
-def check_save_path(binding: Binding) -> None:
+def _check_save_path(binding: Binding) -> None:
     """Note a ``save_path`` in whose place a file that the scenario reads would be lost."""
     if binding.scenario.save_path is None:
         return

@@ -128,13 +128,9 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
         binding.change_samples = change_samples
     # Without paths nothing is written, and most runs write to their own folder alone.
     if run_paths is not None and (run_paths.answers or loaded.scenario.save_path):
-        from pytest_rageval.engine.planning.check_answer_file import (
-            check_answer_file,
-            check_save_path,
-        )
+        from pytest_rageval.engine.planning.check_answer_file import check_written_files
 
-        check_answer_file(binding)
-        check_save_path(binding)
+        check_written_files(binding)
     if loaded.scenario.sample is not None and any(override.limits for override in overrides):
         message = "sample: asks some of all rows, and a limit leaves rows out (--rag-limit, "
         binding.problem(f"{message}RAGEVAL_LIMIT); give one of the two", "sample")

@@ -18,8 +18,7 @@ from pytest_rageval.plugin.options import CACHE, KEEP, SCENARIO, SET, STRICT, to
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.terminal import display_path
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.stats.summary import error_kind
-from pytest_rageval.stats.verdict import unwritten
+from pytest_rageval.stats.verdict import error_kind, unwritten
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 

@@ -9,12 +9,12 @@ import pytest
 
 from pytest_rageval.model import SampleResult
 from pytest_rageval.stats.summary import (
-    error_kind,
     standard_deviation,
     summarize,
     weighted_interval,
     weighted_quantile,
 )
+from pytest_rageval.stats.verdict import error_kind
 
 UNIT = (0.0, 1.0)
 UNBOUNDED = (-math.inf, math.inf)
