@@ -165,6 +165,7 @@ def test_beside_the_question_of_the_judge_the_name_is_taken(
     own = tmp_path.name
     metrics = f"refusal, {{use: '{own}:{function}', name: answerable}}"
     text = scenario("http://127.0.0.1:9/v1", metrics, {**OPEN, "contexts": ["c"], **row})
-    (found,) = problems(text, {f"{own}.py": OWN})
+    every = problems(text, {f"{own}.py": OWN})  # another one where nobody can be asked
+    (found,) = (one for one in every if "reserved name" in one)
     assert "'answerable' is a reserved name beside refusals: {answerable: judge}" in found
     assert "give it another one" in found
