@@ -70,14 +70,14 @@ def _one_row(group: list[Row], key_map: Mapping[str, str], split: Mapping[str, s
     first = group[0]
     mapped = {column: name for name, column in key_map.items()}
     fields: dict[str, Any] = {}
-    flaw = ""
+    flaw = next((row.flaw for row in group if row.flaw), "")
     for column in dict.fromkeys(name for row in group for name in row.fields):
         field = mapped.get(column) or (read_field(column) or (column,))[0]
         try:
             fields[column] = _one_value(group, column, field, key_map, split)
         except BadValueError as error:
             flaw = flaw or str(error)
-    return replace(first, fields=fields, flaw=first.flaw or flaw)
+    return replace(first, fields=fields, flaw=flaw)
 
 
 def _one_value(

@@ -18,6 +18,7 @@ from pytest_rageval.datasets.formats.headers import Header, needs_second, read_h
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import duration_text
 from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_OF
 
 
 def read_xlsx(file: DataFile) -> Iterator[Row | BrokenRow]:
@@ -139,7 +140,9 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
                 head.refuse_differing_twins(file, cells + [None] * (len(header) - len(cells)), line)
                 _note_nameless(file, nameless, cells, line)
                 notes.look_at(record, line)
-                yield _row(file, header, cells, number, line)
+                row = _row(file, header, cells, number, line)
+                flaw = notes.flaw(record)
+                yield replace(row, flaw=flaw) if flaw and isinstance(row, Row) else row
 
 
 def _header(
@@ -229,15 +232,20 @@ _CLOCK: Final = re.compile(r"(?:\[\$[^\]]*\])?hh?:mm(?:;@)?", re.IGNORECASE)
 _SAID: Final = re.compile(r"\d\s?%|(?<![\d:])\d\d?:\d\d(?![\d:])")
 
 
+_JUDGING: Final = {*CHECK_FIELDS, "doc_name", "skip", "xfail"}
+"""The fields whose loss nothing else would tell: what a row is judged by, and how it counts."""
+
+
 class _CellNotes:
-    """Tells once a file of a cell with an error, and once of one that shows what is not read."""
+    """What cells hide: errors, of which the first is told, and what they show and is not read."""
 
     def __init__(self, file: DataFile, names: Sequence[str]) -> None:
         self._file = file
-        mapped = {column: name for name, column in file.spec.key_map.items()}
-        fields = [mapped.get(name) or (read_field(name) or ("",))[0] for name in names]
+        known = FIELD_OF | {column: name for name, column in file.spec.key_map.items()}
+        fields = [known.get(name) or (read_field(name) or ("",))[0] for name in names]
         self._named = {at for at, name in enumerate(names) if name}
         self._compared = [at for at, name in enumerate(fields) if name in ("answer", "references")]
+        self._judging = [at for at, name in enumerate(fields) if name in _JUDGING]
         self._untold = {self._of_error, self._of_shown}
 
     def look_at(self, record: Sequence[Any], line: int) -> None:
@@ -250,6 +258,12 @@ class _CellNotes:
     def has_error(self, record: Sequence[Any]) -> bool:
         """Return whether a column of the table has an error: such a row is not blank."""
         return self._error(record) is not None
+
+    def flaw(self, record: Sequence[Any]) -> str:
+        """Return why a row cannot be a sample: without its check, nobody would judge it by that."""
+        cells = (record[at] for at in self._judging if at < len(record))
+        cell = next((cell for cell in cells if cell.data_type == "e"), None)
+        return "" if cell is None else f"the cell {cell.coordinate} has the error {cell.value}"
 
     def _error(self, record: Sequence[Any]) -> Any:
         errors = [at for at, cell in enumerate(record) if cell.data_type == "e"]

@@ -95,6 +95,21 @@ def test_an_error_is_no_value_and_the_first_is_told(load: Load, code: str) -> No
     assert found.warnings == (f"r.xlsx:3: the cell B3 has the error {code}: {ERROR}",)
 
 
+@pytest.mark.parametrize("column", ["must_not_include", "must_include", "skip", "xfail", "source"])
+@pytest.mark.parametrize("merge_rows", [None, "id"])
+def test_an_error_in_place_of_a_check_a_mark_or_the_document_makes_the_row_invalid(
+    load: Load, column: str, merge_rows: str | None
+) -> None:
+    """Read as blank, the row would be judged by no check, or with another weight, and green."""
+    header = ["id", "answer", "references", column]
+    rows = [["1", "a", "a", None], ["2", "b", "b", None], ["2", "b", "b", "#N/A"]]
+    content = workbook(header, *(rows if merge_rows else [rows[0], rows[2]]))
+    first, second = load("r.xlsx", content, merge_rows=merge_rows).cases
+    assert isinstance(first, Sample)
+    assert isinstance(second, InvalidRow)
+    assert second.reason == f"the cell D{4 if merge_rows else 3} has the error #N/A"
+
+
 def test_a_row_of_errors_alone_is_no_blank_line(load: Load) -> None:
     """Its lookups found nothing: it is a row without a question or an answer."""
     rows = [["q", "a", "b", 1], ["#N/A", "#N/A", "#N/A"], [None, None, "#N/A"], [], [None] * 4]
