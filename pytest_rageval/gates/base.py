@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
@@ -35,6 +35,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.spec import BoundSpec, Portion, mistakes, without_own_keys
+from pytest_rageval.stats.verdict import is_ruled_out, row_rules_out
 
 AnySample = Sample | SampleResult
 """A sample before or after it is asked about."""
@@ -121,6 +122,12 @@ class Gate(ABC):
         """The metrics that it is about."""
         return ()
 
+    def asks_nothing_of(self, sample: SampleResult) -> bool:
+        """Return whether all that the gate is about is ruled out for the sample, or it weighs 0."""
+        targets = [*self.targets]
+        is_out = all(is_ruled_out(sample, one) or row_rules_out(sample, one) for one in targets)
+        return bool(targets) and (is_out or not sample.sample_weight > 0.0)
+
     @property
     def leaf(self) -> Gate:
         """The gate that it applies to parts of the samples, else itself."""
@@ -138,6 +145,13 @@ class Gate(ABC):
 
     def within(self, ids: Sequence[str]) -> Gate:
         """Return the gate for these samples of the baseline only."""
+        return self
+
+    def for_rows(self, samples: Sequence[SampleResult], lost: Collection[str]) -> Gate:
+        """Return the gate without those of several metrics that all these rows rule out.
+
+        ``lost`` are the ids of the baseline's samples that the run does not have.
+        """
         return self
 
     def lacks_samples(self, result: ScenarioResult) -> str:

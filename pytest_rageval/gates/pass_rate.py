@@ -24,7 +24,7 @@ from pytest_rageval.gates.mean import MeanWatch
 from pytest_rageval.gates.worst_samples import LISTED, WorstSamples
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.certainty import GrowingMean
-from pytest_rageval.stats.verdict import badness, is_ruled_out, score_of, shortfalls
+from pytest_rageval.stats.verdict import badness, is_ruled_out, row_rules_out, score_of, shortfalls
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
 
@@ -36,6 +36,11 @@ class PassRateGate(Gate):
     bound: Bound
     thresholds: Mapping[str, Bound]
     name: str = "pass_rate"
+
+    def asks_nothing_of(self, sample: SampleResult) -> bool:
+        """Return whether the row rules out every threshold, and no metric fails it itself."""
+        is_out = all(row_rules_out(sample, name) for name in self.thresholds)
+        return is_out and not shortfalls(sample, self.thresholds)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""

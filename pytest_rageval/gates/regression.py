@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import NormalDist
 from typing import ClassVar, Final, Literal, TypeVar
@@ -25,7 +25,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.stats.paired import correction_used, holm, power_factor
-from pytest_rageval.stats.verdict import is_all_ruled_out, is_ruled_out
+from pytest_rageval.stats.verdict import is_all_ruled_out, is_ruled_out, row_rules_out
 from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
@@ -60,6 +60,31 @@ class RegressionGate(FallGate):
     def within(self, ids: Sequence[str]) -> RegressionGate:
         """Return the gate about these samples of the baseline alone."""
         return replace(self, baseline=replace(self.baseline, ids=ids))
+
+    def asks_nothing_of(self, sample: SampleResult) -> bool:
+        """Return whether the sample is left out, and the baseline has no score of it either."""
+        is_out = FallGate.asks_nothing_of(self, sample)  # super() finds no class with slots
+        is_known = any(self._has(name, sample.sample_id) for name in self.targets)
+        return is_out and not (is_known and sample.sample_weight > 0.0)
+
+    def for_rows(self, samples: Sequence[SampleResult], lost: Collection[str]) -> RegressionGate:
+        """Return the gate without metrics that all these rows rule out; the same if that is all.
+
+        Not without one that the baseline has a score of, here or among those that are ``lost``.
+        """
+        counting = [one for one in samples if one.is_expected and one.sample_weight > 0.0]
+        known = {*lost, *(one.sample_id for one in samples if one.sample_weight > 0.0)}
+        left = {
+            name: up
+            for name, up in self.higher_is_better.items()
+            if not all(row_rules_out(sample, name) for sample in counting)
+            or any(self._has(name, sample_id) for sample_id in known)
+        }
+        return replace(self, higher_is_better=left) if left else self
+
+    def _has(self, metric: str, sample_id: str) -> bool:
+        """Return whether the baseline has a score of the metric for a sample."""
+        return is_scored(self.baseline.scores.get(metric, NOTHING).get(sample_id))
 
     def lacks_samples(self, result: ScenarioResult) -> str:
         """Return the message that ``result`` lacks too many samples of the baseline, else ''."""
@@ -203,10 +228,9 @@ class RegressionGate(FallGate):
 
         It rules the weighted score out where it rules every metric out.
         """
-        theirs = self.baseline.scores.get(metric, NOTHING)
         is_all = metric == WEIGHTED_SCORE and is_all_ruled_out(sample)
         is_out = is_all or is_ruled_out(sample, metric)
-        return is_out and not is_scored(theirs.get(sample.sample_id))
+        return is_out and not self._has(metric, sample.sample_id)
 
     def _too_many_lost(self, result: ScenarioResult, n: int, metric: str) -> str:
         """Return the message that too many weighted scores lack a metric of the baseline's."""

@@ -6,7 +6,7 @@ worst slice and names those that fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final
 
@@ -35,13 +35,13 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.stats.summary import summarize_scenario
-from pytest_rageval.stats.verdict import is_ruled_out
 from pytest_rageval.stats.weights import field_value
 from pytest_rageval.stats.wording import counted
 
 _NO_VALUE: Final = "(none)"
 """The name of the slice of samples without a value."""
 
+_Slices = Mapping[str, Sequence[SampleResult]]
 _LISTED = 5
 _LONGEST_VALUE: Final = 100
 
@@ -58,6 +58,10 @@ class SliceGate(Gate):
     def targets(self) -> Iterable[str]:
         """The metrics that the gate of each part is about."""
         return self.inner.targets
+
+    def asks_nothing_of(self, sample: SampleResult) -> bool:
+        """Return whether the gate of each part asks nothing of the sample."""
+        return self.inner.asks_nothing_of(sample)
 
     @property
     def leaf(self) -> Gate:
@@ -93,8 +97,9 @@ class SliceGate(Gate):
         Fail also when no sample has a value: there are no groups to look at.
 
         A value is left out if all its samples are skipped or expected invalid rows, the latter
-        only where the gate is not about them; also, with a remark, if all its rows rule the metric
-        out or weigh 0, or the baseline has none of its samples. Where a sample of the rows is
+        only where the gate is not about them; also, with a remark, if all its rows rule out what
+        the gate is about or weigh 0, or the baseline has none of its samples. One of several
+        metrics that all its rows rule out is left out of it alike. Where a sample of the rows is
         asked, each value needs one of them.
         """
         slices = self._judged_slices(result)
@@ -110,19 +115,31 @@ class SliceGate(Gate):
             found = replace(found, outcome="failed", message=unseen, margin=None)
         return replace(found, message="; ".join([found.message, *self._left_out(result, slices)]))
 
-    def _left_out(
-        self, result: ScenarioResult, slices: Mapping[str, Sequence[SampleResult]]
-    ) -> Iterator[str]:
+    def _left_out(self, result: ScenarioResult, slices: _Slices) -> Iterator[str]:
         """Yield what of the samples the verdict is not about, and why."""
         if unfit := sorted(self._unfit(result)):
             what = "left out, as all their rows rule the metric out or weigh 0"
             yield f"{what}: {listed(unfit, _LISTED)}"
         new = self._new(slices)
+        yield from self._without_metrics(slices, new, self._lost(result))
         unnamed = [] if _NO_VALUE in slices else self._slices(result).get(_NO_VALUE, [])
         if (n := sum(one.invalid is not None for one in unnamed)) and self.leaf.counts_invalid:
             yield f"{counted(n, 'invalid row')} without {self.field} left out"
         if self.compared_with is not None and new:
             yield f"not in {self.compared_with.name}, left out: {listed(new, _LISTED)}"
+
+    def _without_metrics(
+        self, slices: _Slices, new: Collection[str], lost: Collection[str]
+    ) -> Iterator[str]:
+        """Yield the metrics that some values are judged without, each with these values."""
+        left = {
+            value: frozenset(self.inner.for_rows(samples, lost).targets)
+            for value, samples in slices.items()
+            if value not in new
+        }
+        for target in self.targets:
+            if values := [value for value, targets in left.items() if target not in targets]:
+                yield f"{target} left out, as all their rows rule it out: {listed(values, _LISTED)}"
 
     def _names_nobody(self, result: ScenarioResult) -> bool:
         """Return whether no sample that is to be scored has a value."""
@@ -136,16 +153,10 @@ class SliceGate(Gate):
 
         Or weigh nothing: a mean of them is none.
         """
-        targets = [*self.inner.targets]
-        found = set()
+        found = set[str]()
         for value, samples in self._slices(result).items():
             expected = [sample for sample in samples if sample.is_expected]
-            counting = [sample for sample in expected if sample.sample_weight > 0.0]
-            if (
-                targets
-                and expected
-                and all(is_ruled_out(sample, target) for sample in counting for target in targets)
-            ):
+            if expected and all(map(self.inner.asks_nothing_of, expected)):
                 found.add(value)
         return frozenset(found)
 
@@ -234,15 +245,15 @@ class SliceGate(Gate):
         is_counted = self.leaf.counts_invalid and value != _NO_VALUE and sample.invalid is not None
         return sample.is_expected or is_counted
 
-    def _verdicts(
-        self, result: ScenarioResult, slices: Mapping[str, Sequence[SampleResult]]
-    ) -> dict[str, GateResult]:
+    def _verdicts(self, result: ScenarioResult, slices: _Slices) -> dict[str, GateResult]:
         new, theirs, verdicts = self._new(slices), self._theirs(), dict[str, GateResult]()
+        lost = self._lost(result)
         for value, samples in slices.items():
             if value not in new:
                 ids = [sample.sample_id for sample in samples if sample.sample_id in theirs]
                 part = summarize_scenario(result.info, samples, result.complete)
-                verdicts[value] = self.inner.within(ids).check(part)
+                inner = self.inner.for_rows(samples, lost)
+                verdicts[value] = inner.within(ids).check(part)
         return verdicts
 
     def _verdict(self, verdicts: Mapping[str, GateResult]) -> GateResult:
@@ -268,11 +279,15 @@ class SliceGate(Gate):
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {said}"
         return GateResult(self.name, "failed", worst.observed, worst.bound, message)
 
+    def _lost(self, result: ScenarioResult) -> frozenset[str]:
+        """Return the ids of the baseline's samples that the run does not have."""
+        return self._theirs() - {sample.sample_id for sample in result.samples}
+
     def _theirs(self) -> frozenset[str]:
         """Return the ids of the baseline's samples; none without a comparison."""
         return frozenset(() if self.compared_with is None else self.compared_with.ids)
 
-    def _new(self, slices: Mapping[str, Sequence[SampleResult]]) -> dict[str, None]:
+    def _new(self, slices: _Slices) -> dict[str, None]:
         """Return the values without any sample in the baseline, in order."""
         if self.compared_with is None:
             return {}

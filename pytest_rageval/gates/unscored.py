@@ -45,6 +45,7 @@ from pytest_rageval.stats.verdict import (
     is_all_ruled_out,
     is_ruled_out,
     is_tolerated,
+    row_rules_out,
     score_of,
     was_not_asked,
 )
@@ -66,6 +67,10 @@ class UnscoredGate(Gate):
     bound: Bound = _NONE_UNSCORED
     name: str = "unscored"
     shares: Mapping[str, Bound] = field(default_factory=lambda: NOTHING)
+
+    def asks_nothing_of(self, sample: SampleResult) -> bool:
+        """Return whether the row rules every metric out."""
+        return row_rules_out(sample, WEIGHTED_SCORE)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there was nothing to score."""

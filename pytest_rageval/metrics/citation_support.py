@@ -101,7 +101,7 @@ def _ruled(name: str, table: SupportTable) -> Score | None:
         return Score(name, None, "no sentence to cite for", left_out="answer")
     if sample.citations and sample.cited_sentences is None:
         reason = "citations are given for the answer as a whole, not by sentence"
-        return Score(name, None, reason, left_out="row")
+        return Score(name, None, reason, left_out="run")
     return None
 
 

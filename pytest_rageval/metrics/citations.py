@@ -178,7 +178,7 @@ def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
         return Score(name, None, "no sentence to cite for", left_out="answer")
     if sources.sample.citations and sources.sample.cited_sentences is None:
         reason = "citations are given for the answer as a whole, not by sentence"
-        return Score(name, None, reason, left_out="row")
+        return Score(name, None, reason, left_out="run")
     bare = [
         sentence
         for sentence in to_cite

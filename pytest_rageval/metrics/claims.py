@@ -142,12 +142,12 @@ class _Rule:
     def score(self, name: str, table: SupportTable) -> Score:
         """Return the score of a table."""
         if "reference_claim" in self.origins and not table.of("reference_claim"):
-            return Score(name, None, NO_REFERENCE_CLAIM, left_out="row")
+            return Score(name, None, NO_REFERENCE_CLAIM, left_out="run")
         if "claim" in self.origins and not table.of("claim") and not self.is_0_without_claims:
             return Score(name, None, NO_CLAIM, left_out="answer")
         value, reason = self.figure(Claims(table))
         if value is None:
-            return Score(name, None, reason, left_out="row")
+            return Score(name, None, reason, left_out="run")
         return Score(name, float(value), reason or None)
 
 

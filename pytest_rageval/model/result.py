@@ -170,7 +170,7 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
     replies: Mapping[str, Mapping[str, int]] = NOTHING
     """By metric, how many replies of the judge were usable, and not; see ``Score``."""
     left_out: Mapping[str, LeftOut] = NOTHING
-    """The metrics that do not apply, and what decides that: the row, or the answer."""
+    """The metrics that do not apply, and what decides that: the row, the run, or the answer."""
     confidence: float | None = None
     """How sure the system is of its answer, from 0 to 1, where the data say."""
 

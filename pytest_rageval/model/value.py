@@ -115,11 +115,13 @@ CAUSE: Final = "cause"
 Cause = Literal["retrieval", "generation", "unfaithful", "unknown"]
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
-LeftOut = Literal["row", "answer"]
-"""Why a metric does not apply: for what the row is, or for what the answer is.
+LeftOut = Literal["row", "run", "answer"]
+"""Why a metric does not apply: for what the row is, what was made of it, or what the answer is.
 
-By the row it has no score, which is no error. For what the answer is (it refuses, it cites
-nothing), it has the worst score: else an answer would leave a mean by saying less.
+By the row it has no score, which is no error; nor by what the search, the judge or the form of the
+answer made of it, but a group of such rows alone is not known to be in order. For what the answer
+is (it refuses, it cites nothing), it has the worst score: else an answer would leave a mean by
+saying less.
 """
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]

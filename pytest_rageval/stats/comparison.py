@@ -23,7 +23,7 @@ from pytest_rageval.model import (
 from pytest_rageval.model.measured import SETTINGS, Setting, shown_setting
 from pytest_rageval.stats.paired import compare_paired, correction_used
 from pytest_rageval.stats.summary import Groups, weighted_interval
-from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.verdict import row_rules_out, score_of
 from pytest_rageval.stats.weights import field_value, group_numbers, is_scored, weighted_mean
 from pytest_rageval.stats.wording import counted, left_out
 
@@ -197,7 +197,8 @@ class Common:
 
     ``total`` counts the samples that some run was to score, ``missing`` how many of them each run
     did not score. ``scores`` are by variant, of each run that has any. ``partly`` counts the
-    samples whose weighted scores leave out a metric that applies in only some runs.
+    samples whose weighted scores leave out a metric that applies in only some runs, ``ruled_out``
+    those whose rows rule the metric out in all runs, which are not in ``total``.
     """
 
     total: int
@@ -206,6 +207,7 @@ class Common:
     weights: Sequence[float]
     groups: Groups
     partly: int
+    ruled_out: int
 
     @property
     def count(self) -> int:
@@ -224,7 +226,8 @@ def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str
         variant: {name: one for name, one in found.items() if is_scored(score_of(one, metric))}
         for variant, found in wanted.items()
     }
-    total = len(set().union(*wanted.values()))
+    ruled_out = set.intersection(*({*_ruled_out(found, metric)} for found in wanted.values()))
+    total = len(set().union(*wanted.values())) - len(ruled_out)
     scored_runs = {variant: found for variant, found in scored.items() if found}
     leads = scored[leading.info.variant] or next(iter(scored_runs.values()), {})
     columns = _weighted_in_all(results, leading.info) if metric == WEIGHTED_SCORE else ()
@@ -247,6 +250,7 @@ def join(results: Sequence[ScenarioResult], leading: ScenarioResult, metric: str
         weights=[sample.sample_weight for sample in kept],
         groups=group_numbers(leading.info, kept),
         partly=partly,
+        ruled_out=len(ruled_out),
     )
 
 
@@ -269,6 +273,12 @@ def wanted_samples(result: ScenarioResult) -> dict[str, SampleResult]:
         for sample in result.samples
         if sample.sample_weight > 0.0 and (sample.is_expected or sample.is_left_out)
     }
+
+
+def _ruled_out(samples: Mapping[str, SampleResult], metric: str) -> Iterator[str]:
+    for sample_id, sample in samples.items():
+        if row_rules_out(sample, metric) and not is_scored(score_of(sample, metric)):
+            yield sample_id
 
 
 def weights_of(info: ScenarioInfo) -> dict[str, float]:

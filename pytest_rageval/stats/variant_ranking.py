@@ -247,6 +247,9 @@ def _remarks(
         yield from (f"{text.rpartition('; ')[0]}; compared anyway" for text in unlike)
     if common.partly:
         yield left_out(common.partly, "some variants", "all")
+    if common.ruled_out:
+        rule = "row rules" if common.ruled_out == 1 else "rows rule"
+        yield f"{common.ruled_out} {rule} {contest.of} out"
     if common.count < common.total and not undecided:
         others = counted(common.total - common.count, "sample")
         yield f"{others} of {common.total} left out: {_who_lacks(common)}"

@@ -137,8 +137,17 @@ def was_not_asked(sample: SampleResult, name: str) -> bool:
 
 
 def is_ruled_out(sample: SampleResult, name: str) -> bool:
-    """Return whether the row itself rules the metric out: no score of it is missed."""
-    return sample.left_out.get(name) == "row"
+    """Return whether the metric does not apply, whatever the answer: no score of it is missed."""
+    return sample.left_out.get(name) in ("row", "run")
+
+
+def row_rules_out(sample: SampleResult, name: str) -> bool:
+    """Return whether the data alone rule the metric out, whatever was found, judged or answered.
+
+    They rule the weighted score out where they rule every metric out.
+    """
+    names = sample.scores if name == WEIGHTED_SCORE else (name,)
+    return bool(sample.left_out) and all(sample.left_out.get(one) == "row" for one in names)
 
 
 def is_all_ruled_out(sample: SampleResult) -> bool:

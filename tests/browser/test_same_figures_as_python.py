@@ -396,13 +396,17 @@ def test_slices_to_which_a_metric_never_applies_are_left_out_and_said(
         SampleResult("b", 1, scores={"f1": None}, left_out={"f1": "row"}, doc_name="b.pdf"),
         SampleResult("c", 2, scores={"f1": None}, left_out={"f1": "answer"}, doc_name="c.pdf"),
     ]
-    gates = {"by": {"doc_name": {"f1": 0.6}}}
-    info = made_info(3, (MetricColumn("f1"),), gates=gates, thresholds={})
+    each = {"f1": 0.6, "weighted_score": 0.5, "pass_rate": 0.5, "unscored": 0}
+    info = made_info(3, (MetricColumn("f1"),), gates={"by": {"doc_name": each}})
     page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
     (found,) = page.evaluate(ASK, [[{"f1": 2}, []]])
     wanted = weigh(info, samples, {"f1": 2.0}, {})
     assert_same(found, wanted)
-    assert found["gates"][0]["message"] == wanted.gates[0].message
+    for here, there in zip(found["gates"][:4], wanted.gates, strict=False):
+        assert here["message"] == there.message
+        assert there.message.endswith(
+            "; left out, as all their rows rule the metric out or weigh 0: b.pdf"
+        )
     assert wanted.gates[0].message == (
         "2 of 2 values of doc_name: c.pdf: no sample has a score of f1; a.pdf: 0.5000 < 0.6000; "
         "left out, as all their rows rule the metric out or weigh 0: b.pdf"

@@ -74,7 +74,7 @@ def made_sample(rng: random.Random, at: int, number: int) -> SampleResult:
     fate = rng.random()
     scores = {
         "f1": f1,
-        "rubric": None if fate < 0.1 else float(rng.randint(0, 5)),  # does not apply
+        "rubric": None if fate < 0.1 or at == 5 else float(rng.randint(0, 5)),  # does not apply
         "noise": rng.random() / (number + 1),
     }
     errors = {"noise": "boom"} if at == 3 else {}
@@ -92,6 +92,7 @@ def made_sample(rng: random.Random, at: int, number: int) -> SampleResult:
         metadata={"customer": f"c{at % 20}"},
         scores={**scores, **dict.fromkeys(errors)},
         errors=errors,
+        left_out={"rubric": "row"} if scores["rubric"] is None and at % 2 else {},
         cause=cause,
         cause_reason="the contexts lack it" if cause else "",
     )
@@ -290,6 +291,8 @@ SAID = (
     "(+1.0000..+1.0000), p 0.0078 (1 pair), 8 common samples",
     "2 groups cannot reach p < 0.05, whatever the scores; 6 can",
     "5 common samples cannot reach p < 0.05, whatever the scores; 6 can",
+    "2 rows rule f1 out",
+    "1 row rules weighted_score out",
     "nothing is significantly better than u (f1 0.8750, 8 common samples, 1 pair, alpha 0.05); "
     "v is ahead by 0.1250 (p 1.0000); a difference below 0.3502 may go unseen (power 80 %)",
     "nothing is significantly better than u (f1 1.0000, 8 common samples, max-T over 3 pairs, "

@@ -61,6 +61,25 @@ def test_they_are_no_pairs_that_a_comparison_lacks(project: Project, lost: int) 
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("lost", [0, 1])
+def test_rows_that_rule_every_metric_out_are_missed_nowhere(project: Project, lost: int) -> None:
+    """By no pair of weighted scores, and by no gate on their kind; a score that is lost is."""
+    project.rows(ROWS)
+    project.scenario(
+        SCENARIO.replace("refusal]", "mrr]")
+        + "  no_regression: {metrics: [weighted_score], max_drop: 0.2}\n"
+        "  pass_rate: 0.5\n"
+        "  by: {kind: {weighted_score: 0.5, pass_rate: 0.5, unscored: 0}}\n"
+        "thresholds: {recall@5: 0.5}\ntolerate: pass_rate\ncompare: {baseline: main}"
+    )
+    project.pytest("--rag-save=main")
+    project.rows(ROWS[lost:])
+    result = project.pytest()
+    assert (result.ret == 0) == (lost == 0)
+    result.stdout.fnmatch_lines(["*n 5; 2 rows rule it out*" if lost else "*n 6; 2 rows rule it*"])
+
+
+@pytest.mark.full
 def test_nothing_is_offered_where_the_rows_without_an_answer_are_skipped(project: Project) -> None:
     """A system that only searches."""
     project.rows([{name: row[name] for name in row if name != "answer"} for row in ROWS])

@@ -46,6 +46,7 @@ from pytest_rageval.stats.verdict import (
     is_judged,
     is_ruled_out,
     passing_of,
+    row_rules_out,
     score_of,
     was_not_asked,
 )
@@ -281,6 +282,9 @@ def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:
         ],
         "ruled_out": [
             at for at, sample in enumerate(result.samples) if is_ruled_out(sample, column.name)
+        ],
+        "of_row": [
+            at for at, sample in enumerate(result.samples) if row_rules_out(sample, column.name)
         ],
         "refused": [
             at

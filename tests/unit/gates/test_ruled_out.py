@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,6 +121,7 @@ def by(**gates: Any) -> dict[str, Any]:
 
 
 PASS_RATE, UNSCORED, WEIGHTED = by(pass_rate=0.9), by(unscored=0), by(weighted_score=0.6)
+SKIPPED = {"outcome": "skipped", "weighted_score": None}
 FAILING = {"details": {"em": {"passing": False}}}
 
 
@@ -164,6 +166,46 @@ def test_where_no_value_has_anything_to_judge_nothing_passes(
     assert check(result, options, samples, thresholds=THRESHOLDS).outcome == "failed"
 
 
+@pytest.mark.parametrize(
+    "options", [PASS_RATE, UNSCORED, WEIGHTED, by(by={"kind": {"unscored": 0}})]
+)
+def test_a_value_whose_rows_rule_out_all_that_is_asked_is_left_out_and_said(
+    result: Result, options: dict[str, Any]
+) -> None:
+    """As a mean leaves it out; a skipped row beside them is not to be judged either."""
+    samples = [
+        *RIGHT,
+        row(2, None, None, "b", left_out=BOTH_OUT),
+        row(3, None, None, "b", **SKIPPED),
+    ]
+    fields = {"thresholds": THRESHOLDS, "metadata_columns": ("kind",)}
+    samples = [replace(one, metadata={"kind": one.doc_name}) for one in samples]
+    found = check(result, options, samples, **fields)
+    assert found.outcome == "passed"
+    assert found.message.endswith("left out, as all their rows rule the metric out or weigh 0: b")
+
+
+def test_a_value_that_rules_out_each_threshold_is_none_of_the_pass_rate(result: Result) -> None:
+    """Its other metric has no threshold; that of the other value keeps its own."""
+    samples = [*RIGHT, row(2, None, 0.1, "b", left_out={"f1": "row"})]
+    found = check(result, PASS_RATE, samples, thresholds=THRESHOLDS)
+    assert found.outcome == "passed"
+    assert found.message.endswith("rule the metric out or weigh 0: b")
+    found = check(result, PASS_RATE, samples, thresholds={**THRESHOLDS, "em": Bound(min=0.5)})
+    assert found.message == "1 of 2 values of doc_name: b: 0.0000 < 0.9000 (0 of 1 scored samples)"
+
+
+@pytest.mark.parametrize("options", [PASS_RATE, UNSCORED, WEIGHTED])
+@pytest.mark.parametrize("left_out", [{"f1": "run", "em": "row"}, {"f1": "run", "em": "run"}])
+def test_a_value_for_which_the_search_found_nothing_fails(
+    result: Result, options: dict[str, Any], left_out: dict[str, str]
+) -> None:
+    """That no row says of itself; a mean of the metric has nothing to look at, as before."""
+    samples = [*RIGHT, row(2, None, None, "b", left_out=left_out)]
+    assert check(result, options, samples, thresholds=THRESHOLDS).outcome == "failed"
+    assert check(result, by(f1=0.5), samples).outcome == "passed"
+
+
 # by: no_regression over several metrics
 
 OF_BOTH = by(no_regression={"baseline": "main", "metrics": ["f1", "em"], "min_pairs": 0})
@@ -190,6 +232,19 @@ def rows_b(em: float | None, **fields: Any) -> list[Any]:
             [row(at, 1.0, 1.0, "b") for at in range(6, 12)],
             id="the baseline has scores",
         ),
+        pytest.param(
+            [*rows_b(1.0, **LEFT_OUT)[:5], row(11, None, None, "b", **SKIPPED, invalid="no")],
+            [*rows_b(1.0, **LEFT_OUT)[:5], row(11, 1.0, 1.0, "b")],
+            id="the row with the baseline's score is invalid now",
+        ),
+        pytest.param(
+            rows_b(1.0, **LEFT_OUT)[:5],
+            [*rows_b(1.0, **LEFT_OUT)[:5], row(11, 1.0, 1.0, "b")],
+            id="the row with the baseline's score is gone",
+        ),
+        pytest.param(
+            rows_b(1.0, left_out={"f1": "run"}), rows_b(1.0, left_out={"f1": "run"}), id="the run's"
+        ),
         pytest.param(rows_b(None, left_out=BOTH_OUT, weighted_score=0.5), [], id="nothing there"),
         pytest.param(rows_b(0.0, **LEFT_OUT), rows_b(1.0, **LEFT_OUT), id="the other one fell"),
     ],
@@ -202,12 +257,40 @@ def test_a_value_without_a_score_of_one_metric_fails(
     assert found.outcome == ("passed" if is_left_out else "failed")
 
 
+@pytest.mark.parametrize("metrics", [["f1"], [WEIGHTED_SCORE], [WEIGHTED_SCORE, "f1"]])
+def test_a_value_that_has_lost_all_that_the_baseline_has_fails(
+    result: Result, metrics: list[str]
+) -> None:
+    """Its rows rule all out now; where the baseline had no score either, it is left out."""
+    options = by(no_regression={"baseline": "main", "metrics": metrics, "min_pairs": 0})
+    now = rows_b(None, left_out=BOTH_OUT)
+    found = check(result, options, ROWS_A + now, [*ROWS_A, row(6, 1.0, 1.0, "b"), *now[1:]])
+    assert found.outcome == "failed"
+    assert "b: " in found.message
+    found = check(result, options, ROWS_A + now, ROWS_A + now)
+    assert found.outcome == "passed"
+    assert found.message.endswith("left out, as all their rows rule the metric out or weigh 0: b")
+
+
 def test_without_values_a_metric_that_applies_to_no_row_fails(result: Result) -> None:
     options = OF_BOTH["by"]["doc_name"]
     samples = rows_b(1.0, **LEFT_OUT)
     found = check(result, options, samples, samples)
     assert found.outcome == "failed"
     assert "f1: no sample was scored in both runs" in found.message
+
+
+def test_a_value_is_judged_by_the_metrics_that_its_rows_do_not_rule_out(result: Result) -> None:
+    """And it is said which are left out; em decides for b."""
+    more = [*rows_b(1.0, **LEFT_OUT), row(12, None, None, "b", left_out=BOTH_OUT)]
+    found = check(result, OF_BOTH, ROWS_A + more, ROWS_A + more)
+    assert found.outcome == "passed"
+    assert found.message.endswith("; f1 left out, as all their rows rule it out: b")
+    fallen = rows_b(0.0, **LEFT_OUT)
+    found = check(result, OF_BOTH, ROWS_A + fallen, ROWS_A + rows_b(1.0, **LEFT_OUT))
+    assert found.outcome == "failed"
+    assert found.message.startswith("1 of 2 values of doc_name: b: em: worse, ")
+    assert "f1" not in found.message.partition("; f1 left out")[0]
 
 
 # by: invalid rows
@@ -219,7 +302,6 @@ def invalid(at: int, kind: str | None, outcome: str = "skipped") -> SampleResult
 
 
 OF_INVALID = by(invalid=0.5)
-SKIPPED = {"outcome": "skipped", "weighted_score": None}
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def test_an_answer_without_a_sentence_does_not_count_where_the_answer_may_leave(
 def test_citations_for_the_answer_as_a_whole_rule_the_family_out(scored: Score) -> None:
     found = scored(f"{ONE}[1]", citations=(1,))
     assert found.calls == []
-    assert set(found.result.left_out.values()) == {"row"}
+    assert set(found.result.left_out.values()) == {"run"}
     assert set(found.result.scores.values()) == {None}
 
 

@@ -95,7 +95,7 @@ def test_a_reference_without_a_claim_leaves_faithfulness_alone() -> None:
     found = table.scores()
     assert found["claim_faithfulness"].value == pytest.approx(2 / 3)
     others = {name: score for name, score in found.items() if name != "claim_faithfulness"}
-    assert {score.left_out for score in others.values()} == {"row"}
+    assert {score.left_out for score in others.values()} == {"run"}
     assert {score.reason for score in others.values()} == {"the reference makes no claim"}
     assert not any(REFERENCE in text for text in table.judge.prompts[2:])
 
@@ -137,7 +137,7 @@ def test_without_contexts_what_is_right_is_known_and_what_is_wrong_made_up() -> 
         "context_claim_precision", 0.0, "there are no contexts"
     )
     unused = found["claim_utilization"]
-    assert (unused.value, unused.left_out) == (None, "row")
+    assert (unused.value, unused.left_out) == (None, "run")
 
 
 def test_several_references_support_together_and_the_first_one_is_to_be_found() -> None:

@@ -10,6 +10,7 @@ from ranked_variants import contest_of, run_of
 
 from pytest_rageval.model import (
     NOT_ASKED,
+    TARGET,
     WEIGHTED_SCORE,
     CauseChange,
     Diagnosis,
@@ -238,6 +239,68 @@ def test_what_was_to_be_scored_counts_even_if_no_variant_did(
     marks = {"s8": {"scores": {"f1": None}, "weighted_score": None, **mark}}
     found = rank(*(run_of(name, [*ONES, None], marks=marks) for name in "vu"), min_pairs=0.0)
     assert (found.common, found.total) == (8, total)
+
+
+RULED_OUT = {"left_out": {"f1": "row"}, "errors": {}}
+
+
+@pytest.mark.parametrize(
+    ("of", "mark", "there"),
+    [
+        ("f1", {"left_out": {"f1": "answer"}, "errors": {}}, 0),
+        ("f1", {"left_out": {"em": "row"}}, 0),
+        ("f1", {"errors": {TARGET: "down"}}, 0),
+        (WEIGHTED_SCORE, {"left_out": {"f1": "answer"}, "errors": {}}, 0),
+        (WEIGHTED_SCORE, {"scores": {"f1": None, "em": None}, "left_out": {"f1": "row"}}, 0),
+        ("f1", {"left_out": {"f1": "run"}, "errors": {}}, 0),
+        (WEIGHTED_SCORE, {"left_out": {"f1": "run"}, "errors": {}}, 0),
+        ("f1", RULED_OUT, 1),  # in the other variant it has a score
+        (WEIGHTED_SCORE, RULED_OUT, 1),
+    ],
+)
+def test_a_score_that_is_missing_is_lacking_though_the_metric_may_not_apply(
+    of: str, mark: dict[str, Any], there: int
+) -> None:
+    """Of nine samples eight are left: less than 0.9 of them."""
+    marks = {"s8": {"scores": {"f1": None}, "weighted_score": None, **mark}}
+    other = run_of("u", [*ONES, 1.0 if there else None], marks={} if there else marks)
+    found = rank(run_of("v", [*ZEROS, None], marks=marks), other, of=of)
+    assert (found.common, found.total) == (8, 9)
+    assert "only 8 of 9 samples have" in found.undecided
+    assert "v lacks 1" in found.undecided
+
+
+def test_where_rows_rule_the_metric_out_of_every_sample_nothing_is_ranked() -> None:
+    marks = {f"s{at}": RULED_OUT for at in range(8)}
+    found = rank(*(run_of(name, [None] * 8, marks=marks) for name in "vu"), min_pairs=0.0)
+    assert found.common == 0
+    assert "have f1 in all of v, u" in found.undecided
+
+
+@pytest.mark.parametrize("of", ["f1", WEIGHTED_SCORE])
+def test_rows_that_rule_the_metric_out_in_every_variant_are_no_samples_to_rank_by(of: str) -> None:
+    """Eight of eight; p = 2/2^8."""
+    marks = dict.fromkeys(("s8", "s9"), RULED_OUT)
+    runs = [
+        run_of(name, [*own, None, None], marks=marks) for name, own in (("v", ONES), ("u", ZEROS))
+    ]
+    found = rank(*runs, of=of)
+    assert (found.common, found.total, found.undecided) == (8, 8, "")
+    assert found.pairs[0].p_value == 2 / 256
+    assert found.remarks == (f"2 rows rule {of} out",)
+
+
+@pytest.mark.parametrize("of", ["f1", WEIGHTED_SCORE])
+@pytest.mark.parametrize(
+    "lost", [{}, {"s8": {"outcome": "skipped", "invalid": "no answer", "scores": {}}}]
+)
+def test_a_row_that_one_variant_has_lost_is_lacking(of: str, lost: dict[str, Any]) -> None:
+    """It may have had a score there."""
+    ours = run_of("v", [*ONES, None], marks={"s8": RULED_OUT})
+    theirs = run_of("u", [*ZEROS, *([None] if lost else [])], marks=lost)
+    found = rank(ours, theirs, of=of)
+    assert (found.common, found.total) == (8, 9)
+    assert "u lacks 1" in found.undecided
 
 
 def test_a_row_that_only_one_variant_skips_counts() -> None:

@@ -353,10 +353,22 @@ function judgedParts(state, gate, samples) {
 }
 
 function isUnfit(state, gate, samples) {
+  return samples.every((at) => asksNothingOf(state, gate, at));
+}
+
+/** Whether a row rules out all that a gate is about, or weighs nothing where weights count. */
+function asksNothingOf(state, gate, at) {
+  const { run } = state;
+  const isOfRow = (name) => Boolean(metricOf(run, name)?.isOfRow?.[at]);
+  if (gate.kind === "by") return asksNothingOf(state, gate.inner, at);
+  if (gate.kind === "unscored") return isOfRow(WEIGHTED);
+  if (gate.kind === "pass_rate") {
+    const { thresholds } = run.data.scenario;
+    return thresholds.every(([name]) => isOfRow(name)) && !state.shortfalls[at].length;
+  }
   if (!gate.target) return false;
-  const metric = metricOf(state.run, gate.target);
-  const counting = samples.filter((at) => state.sampleWeights[at] > 0);
-  return counting.every((at) => Boolean(metric?.isRuledOut?.[at]));
+  const isRuledOut = Boolean(metricOf(run, gate.target)?.isRuledOut?.[at]);
+  return isRuledOut || isOfRow(gate.target) || !(state.sampleWeights[at] > 0);
 }
 
 function listedSlices(state, failed, most = 5) {

@@ -93,6 +93,7 @@ const RUN_WORDS = [
   [/; allowed: mode (\w+), max_drop /, "；允许：模式 $1，max_drop "],
   [/; left out, as all their rows rule the metric out or weigh 0: /, "；所有行都不适用该指标或权重为 0，未计入："],
   [/; (\d+) invalid rows? without (\S+) left out/, "；$1 个无效行没有 $2，未计入"],
+  [/; (\S+) left out, as all their rows rule it out: /g, "；所有行都不适用 $1，未计入："],
   [/(?<=权重为 0，未计入：.*) and (\d+) more$/, "，另有 $1 个"],
   [/^cannot be decided: no row was asked of (\d+) of (\d+) values of (.+?): (.+); ask more rows$/, "无法判定：$3 的 $2 个取值中有 $1 个没有评测任何行（$4）；请评测更多行"],
   [
@@ -158,6 +159,7 @@ const RUN_WORDS = [
   [/; mend these$/, "；请补齐"],
   [/of (\d+) samples? a metric applies in some variants only, and is left out of all/, "有 $1 个样本的某个指标只适用于部分变体，因而不计入任何变体"],
   [/of (\d+) samples? a metric applies in one run only, and is left out of both/, "有 $1 个样本的某个指标只在其中一次运行中适用，因而两次都不计入"],
+  [/^(\d+) rows? rules? (\S+) out$/, "$1 行不适用 $2"],
   [/(\d+) samples? of (\d+) left out: /, "$2 个样本中有 $1 个未计入："],
   [/^it cannot be said that nothing is better than (.+?): /, "无法确定没有变体优于 $1："],
   [/(\d+) common samples? cannot reach p < ([\d.e-]+)/, "$1 个共有样本无论结果如何都达不到 p < $2"],

@@ -206,13 +206,15 @@ function joinedColumns(app) {
   const { columns, metric, n } = app;
   const known = columns.map(({ rows, state, leftOut }) => {
     const scores = rankedScores(app, state);
+    const isOfRow = metricOf(state.run, metric)?.isOfRow ?? [];
     return Array.from({ length: n }, (_, at) => {
       const place = rows[at];
       const isWanted =
         place >= 0 &&
         state.sampleWeights[place] > 0 &&
         (state.run.isExpected[place] || leftOut.has(place));
-      return { isWanted, score: isWanted && scores ? scores[place] : null };
+      const score = isWanted && scores ? scores[place] : null;
+      return { isWanted, isRuledOut: isWanted && Boolean(isOfRow[place]) && score === null, score };
     });
   });
   const has = known.map((own) => own.some(({ score }) => score !== null));
@@ -233,7 +235,10 @@ function joinedColumns(app) {
   return {
     scores,
     taken,
-    total: app.allRows.filter((at) => known.some((own) => own[at].isWanted)).length,
+    total: app.allRows.filter(
+      (at) =>
+        known.some((own) => own[at].isWanted) && !known.every((own) => own[at].isRuledOut),
+    ).length,
     weights: places.map((place) => lead.state.sampleWeights[place]),
     groups: groupsOf(lead.run, places),
   };

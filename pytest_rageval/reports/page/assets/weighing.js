@@ -28,6 +28,7 @@ function prepare(data) {
       range: rangeOf(metric),
       hasFailed: flags(n, metric.failed),
       isRuledOut: flags(n, metric.ruled_out),
+      isOfRow: flags(n, metric.of_row),
       hasRefused: flags(n, metric.refused),
     })),
     rules: null,
@@ -42,7 +43,9 @@ function prepare(data) {
     docs: new Map(data.scenario.doc_weights),
   };
   run.metric = new Map(run.metrics.map((metric) => [metric.name, metric]));
-  run.metric.set(WEIGHTED, { name: WEIGHTED, range: [0, 1], higher_is_better: true });
+  const weighted = { name: WEIGHTED, range: [0, 1], higher_is_better: true };
+  const isOfRow = run.all.map((at) => run.metrics.every((metric) => metric.isOfRow[at]));
+  run.metric.set(WEIGHTED, { ...weighted, isOfRow });
   run.asRun = weigh(run, run.weights);
   run.rules = samples.outcome.map((outcome, at) => ruleOf(run, outcome, at));
   decide(run.asRun);
