@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.planning.snapshot import hashes_in
-from pytest_rageval.engine.scoring.row_digests import NEEDED_AS, reference_digests
+from pytest_rageval.engine.scoring.row_digests import NEEDED_AS, judges_otherwise, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
 from pytest_rageval.errors import (
     BaselineError,
@@ -330,9 +330,7 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     was = {name: saved.samples[name].judged_by for name in digests}
     for field_name in _judged_by(plan, metrics):
         changed = [
-            name
-            for name, ours in digests.items()
-            if _differs(was[name].get(field_name), ours.get(field_name))
+            name for name, ours in digests.items() if judges_otherwise(was[name], ours, field_name)
         ]
         if changed:
             share = f"{len(changed)} of {len(digests)} shared samples"

@@ -23,6 +23,7 @@ NEEDED_AS: Final[Mapping[str, str]] = {
 }
 """Each field that has a digest, and what metrics call it where they say what they need."""
 
+_EITHER: Final = frozenset({"reference_ids", "reference_contexts"})
 _DIGITS = 16
 
 
@@ -44,6 +45,17 @@ def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, 
     for field in plan.reads if plan is not None else ():
         digests[field] = _digest(_read_in(plan, sample, field))
     return digests or NOTHING
+
+
+def judges_otherwise(was: Mapping[str, str], now: Mapping[str, str], field: str) -> bool:
+    """Return whether a row is judged by another value of ``field`` now, as far as digests tell.
+
+    Also by ids in place of contexts, or the other way round: a metric takes what there is.
+    """
+    if field in was and field in now:
+        return was[field] != now[field]
+    before, after = _EITHER & was.keys(), _EITHER & now.keys()
+    return field in after and bool(before) and before.isdisjoint(after)
 
 
 def _read_in(plan: Plan | None, sample: Sample, field: str) -> Any:

@@ -341,6 +341,25 @@ def test_a_corpus_that_was_cut_in_another_way_is_refused(folder: Folder) -> None
     assert "1 of 1 shared samples have other reference_contexts" in problem
 
 
+@pytest.mark.parametrize("was", [("ids", "contexts"), ("contexts", "ids")])
+def test_ids_in_place_of_contexts_are_another_measure(folder: Folder, was: tuple[str, str]) -> None:
+    """Recall was 1 by one of them, and is 1/2 by the other. With both, ids count as before."""
+    labels = {
+        "ids": {"reference_ids": ["1", "2"], "reference_contexts": None},
+        "contexts": {"reference_contexts": ["one"], "reference_ids": None},
+        "both": {"reference_contexts": ["one"], "reference_ids": ["1", "2"]},
+    }
+    head = "name: s\nmetrics: [recall]\n"
+    data = {
+        name: row_of(retrieved_ids=["1", "3"], contexts=["one"], **fields)
+        for name, fields in labels.items()
+    }
+    folder.save(head + data[was[0]])
+    (problem,) = folder.refused(head + MAIN + data[was[1]])
+    assert f"1 of 1 shared samples have other reference_{was[1]} (first: 'a')" in problem
+    assert folder.compare(head + MAIN + data["both"])
+
+
 def test_groups_of_the_same_references_are_compared(folder: Folder) -> None:
     """D6: a metric that wants one of each group has another score."""
     head = "name: s\nmetrics: [em]\n"
