@@ -256,14 +256,6 @@ def test_the_name_of_a_fixture_is_a_name(app: Project) -> None:
     )
 
 
-def test_without_pytest_a_fixture_is_refused_in_words(app: Project) -> None:
-    from pytest_rageval import UserError, evaluate
-
-    scenario(app)
-    with pytest.raises(UserError, match="fixture 'rag_target' exists only when pytest runs"):
-        evaluate(app.path / "qa.rageval.yaml")
-
-
 @pytest.mark.full
 def test_a_long_run_tells_its_progress(
     app: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from saved_file import saved_file
 from pytest_rageval.clients.base import CHAT_REGISTRY
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+    from tests.plugin.conftest import Project
 
 CHAT_REGISTRY.names()
 
@@ -103,15 +103,6 @@ def test_what_failed_is_never_green(asked: Project, fault: str, judge: str) -> N
     assert found["weighted_score"]["failed"] >= 19
     names = {"f1"} if "target" in fault else set(found["metrics"]) - {"f1"}
     assert all(found["metrics"][name]["failed"] >= 19 for name in names)
-
-
-@pytest.mark.full
-def test_nor_is_it_with_workers(asked: Project, workers: Run) -> None:
-    """[G1] The controller decides the same."""
-    write(asked, **FAULTS["95 % failures"], **JUDGES["by"])
-    result = workers()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert asked.gates()["unscored"] == "failed"
 
 
 @pytest.mark.parametrize(

@@ -142,26 +142,6 @@ def test_the_folder_and_the_mode_have_their_options(
     assert len(judged.asked) == 4
 
 
-def _damage(judged: JudgedProject) -> None:
-    """Overwrite the middle of every file of the cache that holds answers."""
-    kept = list(judged.cache.rglob("*.json*"))
-    assert kept
-    for path in kept:
-        raw = path.read_bytes()
-        path.write_bytes(raw.replace(b'"text": "', b'"text": \xff\x00{'))
-
-
-@pytest.mark.full
-def test_a_damaged_cache_is_asked_again_and_mended(recorded: JudgedProject) -> None:
-    """[E9] Never a wrong score, never a traceback."""
-    _damage(recorded)
-    recorded.loop_back().assert_outcomes(passed=3)
-    assert len(recorded.asked) == 15
-    recorded.server.forget()
-    recorded.pytest().assert_outcomes(passed=3)
-    assert recorded.asked == []
-
-
 @pytest.mark.full
 def test_a_cache_of_other_samples_is_no_obstacle(recorded: JudgedProject) -> None:
     """[E9] Two scenarios share one folder, and their answers where they ask the same."""

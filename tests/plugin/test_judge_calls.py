@@ -108,16 +108,6 @@ def test_only_what_is_going_to_run_is_asked_about(
     assert sorted(judged.asked) == sorted(f"graded: {answer}" for answer in asked)
 
 
-@pytest.mark.full
-def test_only_what_failed_is_asked_about_again(judged: JudgedProject) -> None:
-    """[E8] ``--lf``."""
-    judged.scenario(["0.9", "0.2", "0.7"], thresholds={"graded": 0.5})
-    judged.pytest()
-    judged.server.forget()
-    judged.pytest("--lf", "--rag-cache=off").assert_outcomes(failed=1)
-    assert judged.asked == ["graded: 0.2"]
-
-
 def test_rows_that_are_skipped_are_not_asked_about(judged: JudgedProject) -> None:
     """[E7, E8] By the row, by the scenario, or because they are invalid."""
     rows = [
@@ -130,20 +120,6 @@ def test_rows_that_are_skipped_are_not_asked_about(judged: JudgedProject) -> Non
     judged.scenario(rows, skip=[{"where": {"level": "hard"}}])
     judged.pytest().assert_outcomes(passed=1, skipped=2, xpassed=1, errors=1, failed=1)
     assert sorted(judged.asked) == ["graded: 0.0", "graded: 0.4"]
-
-
-def test_what_a_conftest_skips_is_not_asked_about(judged: JudgedProject) -> None:
-    """[E8] By a marker, as other tests are skipped."""
-    judged.with_conftest(
-        """
-def pytest_collection_modifyitems(items):
-    items[1].add_marker(pytest.mark.skip(reason="by a conftest"))
-    items[2].add_marker(pytest.mark.xfail(run=False, reason="by a conftest"))
-"""
-    )
-    judged.scenario(["0.0", "0.1", "0.2", "0.3"], gates={"unscored": 0.5})
-    judged.pytest().assert_outcomes(passed=2, skipped=1 + 1, xfailed=1)  # the gate is undecided
-    assert sorted(judged.asked) == ["graded: 0.0", "graded: 0.3"]
 
 
 @pytest.mark.full

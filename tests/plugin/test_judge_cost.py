@@ -52,14 +52,6 @@ def test_what_two_scenarios_share_is_a_call_of_the_first(judged: JudgedProject) 
     assert [(usage["calls"], usage["cached"]) for usage in used] == [(1, 0), (0, 1)]
 
 
-def test_a_run_that_asks_nobody_has_no_usage(judged: JudgedProject) -> None:
-    """[E10] Lexical metrics cost nothing, and nothing is said of it."""
-    judged.scenario([{"answer": "x", "references": ["x"]}], metrics=["em"], judge=False)
-    result = judged.pytest()
-    assert judged.project.results()["run"]["usage"] is None
-    assert "models:" not in result.stdout.str()
-
-
 @pytest.mark.full
 def test_the_budget_stops_the_asking(judged: JudgedProject) -> None:
     """[E10] 3 USD a call and 10 to spend: three calls; the other samples are ERROR "budget"."""

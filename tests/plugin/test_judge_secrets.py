@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,30 +112,6 @@ def test_a_reply_that_repeats_the_key_is_scrubbed(keyed: JudgedProject) -> None:
     result = keyed.pytest("--showlocals", "--tb=long")
     result.assert_outcomes(errors=1, failed=1)
     assert "your key is ***" in keyed.errors["s0"]
-    assert _leaks(keyed, result) == []
-
-
-def test_a_reply_that_is_kept_is_scrubbed_before(keyed: JudgedProject) -> None:
-    """[E10] A metric that takes any text shows it, and the cache keeps it."""
-    keyed.with_conftest(
-        """
-class Quoted(Graded):
-    async def ascore(self, sample, models):
-        reply = await models.judge.complete([Message("user", "what?")])
-        return Score(self.name, 0.5, reason=reply.text, details={"said": reply.text})
-
-METRIC_REGISTRY.add(
-    MetricDefinition(MetricInfo("quoted", frozenset({"answer"}), asks=frozenset({"judge"})), Quoted)
-)
-"""
-    )
-    keyed.server.options.answer = lambda body: json.dumps({"headers": [KEY, HEADER, GATE]})
-    headers = {"X-Gate": "${GATE_TOKEN}", "X-Literal": HEADER}
-    keyed.scenario(["x"], metrics=["quoted"], judge={"headers": headers})
-    result = keyed.pytest("-vv", "-rA")
-    result.assert_outcomes(passed=1)
-    (sample,) = keyed.project.results()["samples"]
-    assert sample["reasons"]["quoted"] == '{"headers": ["***", "***", "***"]}'
     assert _leaks(keyed, result) == []
 
 

@@ -78,16 +78,6 @@ def test_two_workers_give_the_same_and_ask_no_more(judged: JudgedProject) -> Non
 
 
 @pytest.mark.full
-def test_what_went_wrong_on_a_worker_is_told(judged: JudgedProject) -> None:
-    """[E9] A cache that cannot be written costs nobody a score."""
-    (judged.path / "taken").write_text("a file, no folder")
-    judged.scenario(["0.5"] * 4)
-    result = judged.distributed("--rag-cache-dir=taken")
-    result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["models: *not kept*taken*"])
-
-
-@pytest.mark.full
 def test_rate_limits_for_ever_cost_as_much_with_workers(judged: JudgedProject) -> None:
     """[X11] 12 of 40 prompts meet them; xdist gives a worker the next ones when it is through.
 
