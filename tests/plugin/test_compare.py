@@ -60,17 +60,6 @@ def test_a_run_is_saved_to_a_path(project: Project) -> None:
     assert [path.name for path in (project.path / "kept").iterdir()] == ["main.json"]
 
 
-@pytest.mark.full
-def test_saved_runs_have_a_folder_of_the_users_choice(project: Project, plain: Run) -> None:
-    """[E15] Ini value ``rageval_baselines``: one that is kept in version control."""
-    project.pytester.makeini("[pytest]\nrageval_baselines = kept")
-    project.scenario(SCENARIO)
-    project.rows(rows(GOOD))
-    plain("--rag-save", "main").stdout.fnmatch_lines(["baseline main saved: kept/qa/main.json"])
-    plain("--rag-compare", "main").assert_outcomes(passed=1)
-    assert project.results()["comparison"]["baseline"] == "main"
-
-
 def test_two_scenarios_are_saved_each_in_its_place(project: Project, plain: Run) -> None:
     """[E15] One name for both."""
     project.rows(rows(GOOD))
@@ -201,19 +190,6 @@ def test_a_path_is_relative_to_where_it_was_typed(
 
 
 @pytest.mark.full
-def test_a_path_that_looks_like_a_name_is_a_path_all_the_same(saved: Project) -> None:
-    """[E15] ``./main`` is no saved run called main, neither is a file outside of the rootdir."""
-    result = saved.pytest("--rag-compare", "./main")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*no saved run '*/main'*"])
-    outside = saved.path.parent / f"{saved.path.name}.json"
-    saved.pytest("--rag-save", f"../{outside.name}").stdout.fnmatch_lines(
-        [f"baseline {outside} saved"]
-    )
-    assert outside.exists()
-
-
-@pytest.mark.full
 def test_run_after_run_can_be_compared_and_saved(saved: Project, plain: Run) -> None:
     """[E15] Compared with the old one, then it takes its place."""
     saved.rows(rows(*[HALF] * 8))
@@ -237,19 +213,6 @@ def test_the_first_run_may_name_the_baseline_that_it_saves(project: Project, pla
 
 
 # What cannot be compared: exit status 4, nothing runs
-
-
-@pytest.mark.full
-def test_one_scenario_of_two_that_cannot_be_compared_ends_the_run(
-    saved: Project, workers: Run
-) -> None:
-    """[E15] As a scenario that cannot be read would; xdist runs the other one before it ends."""
-    saved.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
-    result = workers("--rag-compare", "main")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*ERROR collecting other.rageval.yaml*"])
-    assert len(saved.folders()) == 2
-    assert saved.folders("other") == []
 
 
 # Gates

@@ -51,15 +51,6 @@ def test_workers_say_the_same(flipping: JudgedProject) -> None:
     )
 
 
-def test_evaluate_says_the_same(flipping: JudgedProject) -> None:
-    flipping.load_conftest()
-    path = scenario(flipping, {"min": 0.8, "max_flip": 0.2})
-    result = evaluate(path, run=RunSettings(cache_dir=flipping.path / "kept"))
-    (gate,) = [gate for gate in result.gates if gate.name == "graded.mean"]
-    assert gate.outcome == "passed"
-    assert gate.flip_chance == pytest.approx(CHANCE, abs=1e-6)
-
-
 def test_a_page_does_not_decide_it_again(flipping: JudgedProject) -> None:
     """It says what the run said; a gate without max_flip follows the weights."""
     from pytest_rageval.reports.page.data import plain_gates

@@ -56,28 +56,6 @@ def test_a_gate_that_passes_again_is_forgotten(failing: Project) -> None:
 
 
 @pytest.mark.full
-def test_lf_runs_all_cases_of_a_test_function_whose_gate_failed(project: Project) -> None:
-    """[G6] With each of its parameters."""
-    project.file(
-        "eval.yaml",
-        "name: qa\nmetrics: [em]\ngates: {em: 0.9}\ndataset:\n"
-        "  - {id: a, references: [x]}\n  - {id: b, references: [x]}\n",
-    )
-    project.file(
-        "test_bot.py",
-        "import pytest\n\n@pytest.mark.parametrize('say', ['x', 'y'])\n"
-        "@pytest.mark.rag_scenario('eval.yaml')\n"
-        "def test_bot(rageval, say):\n    rageval.check(say)\n",
-    )
-    project.file("test_plain.py", TEST.format("False"))
-    assert project.pytest().ret == pytest.ExitCode.TESTS_FAILED
-    project.file("test_plain.py", TEST.format("1 == 1"))
-    result = project.pytest("--lf")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["FAILED test_bot.py::test_bot(y)::gate:em.mean*"])
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(
     "how",
     [["qa.rageval.yaml::gate:em.mean"], ["--rag-scenario=qa.rageval.yaml::gate:em.mean"]],

@@ -139,18 +139,6 @@ def test_ctrl_c_before_any_case_writes_nothing(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_pytest_exit_with_status_0_is_not_green_where_a_gate_failed(project: Project) -> None:
-    """[E4] pytest takes the status that it is given, whatever failed before."""
-    ended = "pytest.exit('enough', returncode=0)"
-    project.conftest(INTERRUPT.replace("raise KeyboardInterrupt", ended))
-    project.scenario(FIVE)
-    result = project.pytest("--rag-strict")
-    assert project.gates()["em.mean"] == "failed"
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert project.pytest().ret == pytest.ExitCode.OK  # not decided, as without an exit
-
-
-@pytest.mark.full
 def test_an_internal_error_of_another_plugin_passes_no_gate(project: Project) -> None:
     """[E4] In its report hook, in the third case."""
     project.conftest(

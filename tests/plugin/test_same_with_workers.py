@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,14 +45,6 @@ def _rows() -> list[dict[str, object]]:
     return rows
 
 
-def _without_run(folder: Path) -> list[bytes]:
-    """Return the lines of results.json but the one that may differ."""
-    lines = (folder / "results.json").read_bytes().splitlines(keepends=True)
-    kept = [line for line in lines if not line.startswith(b'"run": ')]
-    assert len(kept) == len(lines) - 1
-    return kept
-
-
 @pytest.fixture
 def busy(project: Project) -> Project:
     """Return a project with 40 samples of all kinds and gates that pass and fail."""
@@ -71,7 +62,7 @@ def test_two_workers_give_the_same_to_the_last_byte(
     monkeypatch.setenv("REVERSED", "1")
     second = workers()
     plain, distributed = busy.folders()
-    assert _without_run(plain) == _without_run(distributed)
+    assert busy.without_run(0) == busy.without_run(1)
     for name in ("scores.csv", "invalid.csv", "scenario.snapshot.yaml"):
         assert (plain / name).read_bytes() == (distributed / name).read_bytes(), name
     assert first.parseoutcomes() == second.parseoutcomes()
@@ -98,7 +89,7 @@ def test_the_order_of_scoring_does_not_matter(
     monkeypatch.setenv("REVERSED", "1")
     busy.pytest()
     forwards, backwards = busy.folders()
-    assert _without_run(forwards) == _without_run(backwards)
+    assert busy.without_run(0) == busy.without_run(1)
     assert (forwards / "scores.csv").read_bytes() == (backwards / "scores.csv").read_bytes()
 
 
@@ -125,5 +116,4 @@ def test_every_way_to_distribute_gives_the_same_verdicts(
     """[E2] Also where one worker gets all, or takes over from the other."""
     busy.pytest()
     workers(f"--dist={dist}")
-    plain, distributed = busy.folders()
-    assert _without_run(plain) == _without_run(distributed)
+    assert busy.without_run(0) == busy.without_run(1)

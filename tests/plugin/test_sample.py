@@ -173,21 +173,6 @@ def test_a_value_of_which_no_row_is_asked_is_not_passed_over(project: Project) -
 
 
 @pytest.mark.full
-def test_page_and_badge_say_that_the_run_is_sampled(saved: JudgedProject) -> None:
-    """Other weights decide no gate again: the page has only the scores of the asked rows."""
-    scenario(saved, answers(ROWS), sample=20)
-    saved.pytest("--rag-report=html,badge.svg")
-    latest = saved.project.path / ".rageval/qa/latest"
-    page = (latest / "report.html").read_text(encoding="utf-8")
-    estimate = saved.project.results()["estimates"]["weighted_score"]["mean"]
-    assert '"sampled":{"asked":20,"rows":60,"seed":42,"against":"main","means":[' in page
-    assert '"kind":"as_run"' in page
-    assert '"kind":"mean"' not in page
-    badge = (latest / "badge.svg").read_text(encoding="utf-8")
-    assert f"weighted score {estimate:.4f}, sampled 20 of 60" in badge
-
-
-@pytest.mark.full
 def test_a_part_of_a_sample_is_a_partial_run_without_estimates(saved: JudgedProject) -> None:
     scenario(saved, answers(), sample=20)
     result = saved.pytest("-k", "1 or 2")

@@ -43,27 +43,6 @@ def test_runxfail_tolerates_nothing(project: Project) -> None:
     project.pytest("--runxfail").assert_outcomes(passed=2 + 2, failed=1)
 
 
-def test_what_cannot_be_scored_is_not_tolerated(project: Project) -> None:
-    """[A20] An ERROR stays one."""
-    project.with_broken_metrics()
-    project.scenario(
-        THREE.replace("RATE", "0.5").replace("[em]", "[raises]").replace("em:", "raises:")
-        + "      - {id: d, answer: raise, references: [Paris]}\n"
-    )
-    result = project.pytest()
-    # The gate on unscored samples fails with it: 1 of 4 has no score.
-    result.assert_outcomes(passed=3 + 1, errors=1, failed=1)
-
-
-@pytest.mark.full
-def test_without_its_gate_nobody_would_decide(project: Project) -> None:
-    """[A10, E12] Refused at collection."""
-    project.scenario(THREE.replace("    gates: {pass_rate: RATE}\n", ""))
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*qa.rageval.yaml:*needs the gate 'pass_rate'*"])
-
-
 def test_runxfail_is_known_to_the_page(project: Project) -> None:
     """[A10] With other weights, what falls below its threshold there fails, as it would here."""
     project.scenario(THREE.replace("RATE", "0.5"))

@@ -81,15 +81,6 @@ def test_a_loop_that_takes_the_place_of_a_worker_is_not_green(
 
 
 @pytest.mark.full
-def test_a_scenario_without_gates_is_red_too(project: Project, run: Run) -> None:
-    """V3: by the gate ``unscored``."""
-    project.scenario(THREE.replace("gates: {em: 0.5}", ""))
-    project.conftest(PROTOCOL)
-    assert run().ret == pytest.ExitCode.TESTS_FAILED
-    assert project.gates() == {"unscored": "failed"}
-
-
-@pytest.mark.full
 def test_the_message_names_who_may_have_taken_them(project: Project) -> None:
     """V3: no worker crashed."""
     project.conftest(PROTOCOL)

@@ -255,33 +255,6 @@ def test_stopping_at_the_first_failure_leaves_the_gate_undecided(
 
 
 @pytest.mark.full
-def test_causes_are_compared(project: Project, run: Run) -> None:
-    """[E21] Of bm25's three retrieval failures dense mends two, and brings a new one."""
-    contexts = {"right": ["Paris is the capital"], "wrong": ["Rome is a city"]}
-
-    def rows(failing: set[int]) -> list[dict[str, Any]]:
-        return [
-            {
-                "id": f"q{at}",
-                "question": "?",
-                "answer": "Rome" if at in failing else "Paris",
-                "references": ["Paris"],
-                "contexts": contexts["wrong" if at in failing else "right"],
-            }
-            for at in range(10)
-        ]
-
-    project.rows(rows({0, 1, 2}), "bm25.jsonl")
-    project.rows(rows({2, 7}), "dense.jsonl")
-    project.scenario(
-        "name: qa\ndataset: bm25.jsonl\nmetrics: [em]\nthresholds: {em: 0.5}\ndiagnose: true\n"
-        "variants: {bm25: {}, dense: {dataset: dense.jsonl}}\n"
-    )
-    result = run()
-    result.stdout.fnmatch_lines(["dense mends 2 retrieval failures of bm25 and brings 1 new one"])
-
-
-@pytest.mark.full
 def test_answers_of_each_variant_are_saved(three: Project, plain: Run) -> None:
     """``--rag-save-answers`` has a file for each: one would overwrite the other."""
     three.file("bot.py", "def one(question): return 'yes'\ndef two(question): return 'no'\n")
