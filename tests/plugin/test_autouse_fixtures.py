@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project
 
-DOCS = Path(__file__).parents[2] / "docs"
 CONFTEST = """
     import pytest
 
@@ -43,9 +41,3 @@ def test_they_run_for_test_functions_and_fixtures_as_targets_only(project: Proje
     assert project.pytest().ret == pytest.ExitCode.OK
     ran = (project.path / "ran.txt").read_text("utf-8").split()
     assert sorted(ran) == ["online", "test_it[offline]"]
-
-
-@pytest.mark.parametrize("page", ["how-to/python-tests.md", "reference/scenario-file.md"])
-def test_the_documentation_says_so(page: str) -> None:
-    """[R12] Where users look for it."""
-    assert "`autouse`" in (DOCS / page).read_text("utf-8")

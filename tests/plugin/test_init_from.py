@@ -217,14 +217,3 @@ def test_a_key_that_the_file_needs_is_named_as_it_is_written_here(
     assert "Here:" not in message
     result = project.pytest("--rag-init", "--rag-from=data.csv", said)
     assert result.ret == pytest.ExitCode.OK
-
-
-def test_two_columns_of_one_field_are_refused_with_the_option(project: Project) -> None:
-    """A27: which one is the gold is for the user to say, also here."""
-    project.file("a.csv", "question,answer,reference,expected_output\nq,x,x,y\n")
-    result = project.pytest("--rag-init", "--rag-from=a.csv")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["*If 'expected_output' is the right answer, add --rag-set=dataset.key_map.references=exp*"]
-    )
-    assert not list(project.path.glob("*.yaml"))

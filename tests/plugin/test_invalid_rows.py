@@ -71,21 +71,6 @@ def test_invalid_rows_are_errors_by_default(invalid: Project, run: Run) -> None:
     assert "answer must be text" in row["error"]
 
 
-@pytest.mark.parametrize("mode", ["skip", "xfail"])
-def test_invalid_rows_may_be_skipped_or_expected(invalid: Project, mode: str) -> None:
-    """[A19] Then they count in no mean, and the gates hold: 1 case and 2 gates pass."""
-    invalid.scenario(SCENARIO.replace("MODE", mode))
-    result = invalid.pytest("-rsx")
-    counted = {"skip": "skipped", "xfail": "xfailed"}[mode]
-    result.assert_outcomes(passed=3, **{counted: 3})
-    assert result.ret == pytest.ExitCode.OK
-    counts = invalid.results()["counts"]
-    assert (counts["invalid"], counts[counted], counts["passed"]) == (3, 3, 1)
-    assert invalid.results()["metrics"]["em"]["unscored"] == 0
-    assert "answer must be text" in result.stdout.str()
-    assert len(invalid.table("invalid.csv")) == 3
-
-
 # Nine good rows of a document, and one whose answer was lost.
 GOOD = [
     {"id": f"a{at}", "answer": "x", "references": ["x"], "doc_name": "a.pdf", "lang": "de"}
@@ -118,18 +103,6 @@ def test_an_invalid_row_belongs_to_its_document_and_tags(
     assert found["metadata"] == {"lang": "de"}
     project.pytest("-m", "slow")
     assert project.outcomes() == {"a9": "error"}
-
-
-@pytest.mark.parametrize("mark", ["skip", "xfail"])
-def test_an_invalid_row_is_marked_as_any(project: Project, run: Run, mark: str) -> None:
-    """[E7] By its own column; a condition does the same."""
-    text = "name: qa\ndataset: qa.jsonl\nmetrics: [em]\ngates: {unscored: 0.2}\n"
-    project.rows([*GOOD, {**LIST, mark: "answer was lost"}])
-    project.scenario(text)
-    result = run("-rsx")
-    result.assert_outcomes(passed=10, **{"skipped" if mark == "skip" else "xfailed": 1})
-    assert "answer was lost" in result.stdout.str()
-    assert project.outcomes()["a9"] == ("skipped" if mark == "skip" else "xfailed")
 
 
 @pytest.mark.full

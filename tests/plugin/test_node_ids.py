@@ -59,15 +59,6 @@ def test_lf_runs_what_failed(three: Project, run: Run) -> None:
     three.pytest("--lf").assert_outcomes(passed=3)
 
 
-@pytest.mark.full
-def test_lf_comes_back_after_a_failed_gate(project: Project) -> None:
-    """[A2, E3] A gate is no item: with only a gate failed before, ``--lf`` runs everything."""
-    project.scenario(SCENARIO.replace("thresholds: {em: 1.0}", "gates: {em: 0.9}"))
-    project.rows([_row("alpha"), _row("beta", "Rome")])
-    project.pytest().assert_outcomes(passed=3, failed=1)
-    project.pytest("--lf").assert_outcomes(passed=3, failed=1)
-
-
 ODD = [
     "a::b",
     "x[1]",

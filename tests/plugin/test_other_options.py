@@ -113,30 +113,6 @@ def test_the_plugin_can_be_loaded_by_its_module(
     assert project.gates()["witness.mean"] == "passed"
 
 
-def test_help_lists_the_options(project: Project) -> None:
-    """[A14] In a group of their own."""
-    result = project.pytest("--help")
-    assert result.ret == pytest.ExitCode.OK
-    text = result.stdout.str()
-    for option in (
-        "--rag-scenario",
-        "--rag-metric-weight",
-        "--rag-doc-weight",
-        "--rag-threshold",
-        "--rag-gate",
-        "--rag-set",
-        "--rag-limit",
-        "--rag-output",
-        "--rag-strict",
-        "--rag-schema",
-        "--rag-init",
-        "rageval_files",
-        "rageval_output",
-        "rageval_strict",
-    ):
-        assert option in text
-
-
 @pytest.mark.full
 def test_stepwise_goes_on_at_the_case_that_failed(project: Project) -> None:
     """[A2, E4] b fails; with a better answer the next run begins there, and decides no gate."""

@@ -115,28 +115,6 @@ def test_selected_tests_leave_gates_undecided(bot: Project, run: Run) -> None:
     assert bot.results()["counts"]["ran"] == 1
 
 
-def test_a_test_in_a_class_and_one_with_other_parameters(bot: Project, run: Run) -> None:
-    """Each parameter is a run of its own, with a folder and gates of its own."""
-    python_file(
-        bot,
-        """
-        import pytest
-
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        class TestBot:
-            @pytest.mark.parametrize("model", ["good", "bad"])
-            def test_it(self, rageval, model):
-                rageval.check("Paris" if model == "good" else "Rome")
-        """,
-    )
-    result = run("test_bot.py")
-    assert bot.results("qa[good]")["metrics"]["em"]["mean"] == 1.0
-    assert bot.results("qa[bad]")["metrics"]["em"]["mean"] == 0.0
-    assert set(bot.gates("qa[good]").values()) == {"passed"}
-    assert "rageval: qa[bad] (test_bot.py::TestBot::test_it(bad))" in result.stdout.str()
-    result.stdout.fnmatch_lines(["FAILED test_bot.py::TestBot::test_it(bad)::gate:em.mean *"])
-
-
 @pytest.mark.full
 def test_ids_that_are_not_ascii(bot: Project, plain: Run) -> None:
     """pytest spells them out in node ids; they are one run all the same, and one per parameter."""
@@ -589,18 +567,6 @@ def test_the_name_of_a_variant_is_no_override(bot: Project) -> None:
     assert scenario["overridden"] == []
     (snapshot,) = bot.folder("qa[gpt]").glob("*.snapshot.yaml")
     assert "name: qa[gpt]\n" in snapshot.read_text("utf-8")
-
-
-@pytest.mark.full
-def test_each_variant_is_compared_with_its_own_saved_run(bot: Project, run: Run) -> None:
-    """[E15] Nothing is saved under the scenario's own name, and nothing is looked for there."""
-    python_file(bot, VARIANTS)
-    bot.pytest("test_bot.py", "--rag-save-failed", "main")
-    python_file(bot, VARIANTS.replace('removeprefix("say ")', 'replace("say Paris", model)'))
-    run("test_bot.py", "--rag-compare", "main")
-    for name in ("qa[gpt]", "qa[llama]"):
-        # em before: a alone, 1/3. Now none.
-        assert bot.results(name)["comparison"]["metrics"]["em"]["diff"] == pytest.approx(-1 / 3)
 
 
 @pytest.mark.full

@@ -22,19 +22,6 @@ def scenario(project: Project) -> None:
     )
 
 
-def test_a_scenario_that_is_not_collected_is_named(project: Project, run: Run) -> None:
-    """[G5] norecursedirs hides it; without the option such a run is pytest's own business.
-
-    Also where other tests passed.
-    """
-    scenario(project)
-    project.file("pytest.ini", "[pytest]\nnorecursedirs = hidden\n")
-    result = run("--rag-fail-under=0.5")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["ERROR: *hidden/qa.rageval.yaml was not selected: see testpaths*"])
-    assert run().ret == pytest.ExitCode.OK
-
-
 def test_a_scenario_whose_cases_are_deselected_judges_nothing(project: Project) -> None:
     """[G5] -k leaves the plain test alone."""
     scenario(project)
@@ -88,18 +75,6 @@ def test_the_end_says_which_values_were_overridden_and_from_where(
         ]
     )
     assert project.pytest("--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
-
-
-def test_a_limit_of_the_file_is_the_data_set(project: Project) -> None:
-    """[G10] Gates are decided, and the table says how much of the data that is."""
-    project.rows([{"id": f"s{at}", "answer": "x", "references": ["x"]} for at in range(4)])
-    project.scenario(
-        "name: qa\nmetrics: [em]\ngates: {em: 0.5}\ndataset: {path: qa.jsonl, limit: 3}\n"
-    )
-    result = project.pytest()
-    result.assert_outcomes(passed=3 + 2 + 1)
-    result.stdout.fnmatch_lines(["dataset.limit: the first 3 of 4 rows"])
-    assert project.results()["complete"] is True
 
 
 @pytest.mark.parametrize("option", ["--setup-only", "--setup-plan"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,20 +73,6 @@ def test_the_snapshot_runs_as_the_scenario_did(project: Project) -> None:
     result = project.pytest("--rag-scenario=again.rageval.yaml")
     result.assert_outcomes(passed=1)
     assert project.results("again")["samples"] == project.results()["samples"]
-
-
-def _runs(folder: Path) -> list[Path]:
-    return list(folder.glob("qa/2*/results.json"))
-
-
-def test_output_dir_of_the_scenario_is_relative_to_the_rootdir(project: Project) -> None:
-    """[A12] Not to the scenario's folder."""
-    deep = project.pytester.mkdir("deep")
-    text = "name: qa\nmetrics: [em]\noutput_dir: out\ndataset: [{answer: a, references: [a]}]\n"
-    (deep / "qa.rageval.yaml").write_text(text, "utf-8")
-    project.pytest()
-    assert len(_runs(project.path / "out")) == 1
-    assert project.wrote_nothing
 
 
 def test_a_folder_that_cannot_be_written_is_said(project: Project) -> None:

@@ -24,13 +24,3 @@ def test_what_it_wrote_is_green(project: Project, run: Run) -> None:
     assert outcomes["passed"] > 3
     base = "evals/bot/.rageval"  # its pytest.ini makes the rootdir
     assert project.results("quickstart", base)["counts"]["passed"] == 3
-
-
-@pytest.mark.full
-def test_what_is_there_is_wrong_use(project: Project) -> None:
-    """[E14, E12] Exit status 4, naming the file."""
-    project.file("quickstart.jsonl", "mine")
-    result = project.pytest("--rag-init")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --rag-init: * already has quickstart.jsonl"])
-    assert "Traceback" not in result.stderr.str() + result.stdout.str()

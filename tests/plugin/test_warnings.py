@@ -35,18 +35,3 @@ def test_warnings_are_in_pytests_summary_and_on_record(
     text = (project.folder() / "metadata.json").read_text("utf-8")
     assert "b.pdf" in text
     assert "f1" in text
-
-
-@pytest.mark.full
-def test_a_warning_can_be_an_error(project: Project) -> None:
-    """[E12, A5] A collection error without a traceback; without weights there is none."""
-    project.pytester.makeini("[pytest]\nfilterwarnings = error")
-    project.scenario(WARNS)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*qa.rageval.yaml*metric_weights*f1*"])
-    for text in ("INTERNALERROR", "scenario_file.py:", "warn_explicit"):
-        assert text not in result.stdout.str()
-    assert project.wrote_nothing
-    project.scenario(WARNS.replace("metric_weights: {em: 0.5}", "").replace("doc_weights", "x-d"))
-    project.pytest().assert_outcomes(passed=1)
