@@ -83,17 +83,6 @@ def test_it_can_be_switched_off(project: Project, workflow: Path) -> None:
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_a_summary_that_cannot_be_written_is_a_remark(project: Project, workflow: Path) -> None:
-    """And changes neither the outcome nor the files."""
-    workflow.unlink()
-    workflow.mkdir()
-    project.scenario(SCENARIO.replace("thresholds: {em: 0.5}", "").replace("em: 0.5", "em: 0.1"))
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["GITHUB_STEP_SUMMARY: not written: *"])
-    assert (project.folder() / "results.json").exists()
-
-
 EVIL = "fine\n::add-mask::a\n  ::error::b\n##[command]c ##[error]d\r::stop-commands::e"
 # As it is wrapped, at a blank or inside a word, one of many is the first of its line.
 EVIL += "\n" + " ::error::f" * 20 + " 退款::error::g" * 20 + " " + "::error::h" * 40

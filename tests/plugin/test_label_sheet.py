@@ -66,26 +66,6 @@ def test_it_runs_no_test_and_asks_nobody(judged: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_from_another_folder_paths_are_as_they_are_typed(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project.file("pytest.ini", "[pytest]")
-    project.file("my qa/a.rageval.yaml", SCENARIO.format("one"))
-    project.file("tests/test_it.py", "def test_it(): ...")
-    project.pytest("my qa/a.rageval.yaml")
-    monkeypatch.chdir(project.path / "tests")
-    result = project.pytest("../my qa/a.rageval.yaml", "--rag-label=1")
-    (table,) = sheets(project.path / ".rageval")
-    result.stdout.fnmatch_lines(
-        [
-            f"table {table}",
-            f"page  {table.with_suffix('.html')}",
-            "  pytest '../my qa/a.rageval.yaml' --rag-labels=THE-FILE.csv",
-        ]
-    )
-
-
-@pytest.mark.full
 def test_each_scenario_has_its_sheet_or_none_has(project: Project) -> None:
     """One that never ran keeps the others from being written, and is told what to run.
 

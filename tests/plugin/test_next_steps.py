@@ -52,29 +52,6 @@ def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -
 
 
 @pytest.mark.full
-def test_after_a_failed_gate_alone_the_page_helps(
-    scenario: Project, plain: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[E22, P10] ``--lf`` would run all of its cases again; the page has the answers.
-
-    A gate that a part cannot decide asks for the rest.
-    """
-    scenario.file("my bot.yaml", SCENARIO.replace("thresholds: {em: 0.5}", "gates: {em: 0.5}"))
-    assert last_lines(plain("my bot.yaml")) == [HINT + "with --rag-report=html"]
-    (page,) = last_lines(plain("my bot.yaml", "--rag-report=html"))
-    assert (scenario.path / page).is_file()
-    again = plain("my bot.yaml", "--lf")
-    again.assert_outcomes(passed=4, failed=1)
-    assert scenario.gates() == {"em.mean": "failed", "unscored": "passed"}
-    part = plain("my bot.yaml::q0", "-k", "q0", "--rag-strict")
-    assert last_lines(part) == [HINT + "without -k and names of samples"]
-    monkeypatch.setenv("RAGEVAL_LIMIT", "1")
-    scenario.file("args.txt", "--rag-strict\n-k\nq0\n-W\nignore::UserWarning\n")
-    part = plain("my bot.yaml", "@args.txt")
-    assert last_lines(part) == [HINT + "without -k and RAGEVAL_LIMIT"]
-
-
-@pytest.mark.full
 def test_a_green_run_ends_as_before(scenario: Project, plain: Run) -> None:
     """[E22] A test beside the scenario that fails is no failure of the scenario."""
     scenario.rows([{"id": "a", "answer": "x", "references": ["x"]}])

@@ -541,22 +541,6 @@ def test_a_scenario_of_which_nothing_was_selected_stays_undecided(ten: Project) 
 
 
 @pytest.mark.full
-def test_a_session_that_went_wrong_is_red_in_the_merge(ten: Project) -> None:
-    """Even if all cases ran: a plugin that crashes ends a whole run with another status, too."""
-    ten.conftest(
-        """
-        def pytest_runtest_logfinish(nodeid):
-            assert "q9" not in nodeid
-        """
-    )
-    parts = run_shards(ten, ["1/2", "2/2"])
-    (ten.path / "conftest.py").unlink()
-    found = merge(ten, parts)
-    assert found.ret == pytest.ExitCode.TESTS_FAILED
-    found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 3*"])
-
-
-@pytest.mark.full
 def test_shards_of_which_none_is_whole_are_red(ten: Project) -> None:
     ten.scenario(PLAIN.replace("gates: {em: 0.5}", ""))
     parts = run_shards(ten, ["1/2", "2/2"])

@@ -39,11 +39,6 @@ def refused(result: pytest.RunResult, *said: str) -> None:
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
-@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "x/y", "1/2/3"])
-def test_what_is_no_part(four: Project, text: str) -> None:
-    refused(four.pytest(f"--rag-shard={text}"), f"--rag-shard {text}: expected I/N", "2/5")
-
-
 @pytest.mark.parametrize(
     "option",
     [
@@ -196,13 +191,6 @@ def test_a_merge_in_the_folder_of_old_runs(four: Project) -> None:
 
 
 @pytest.mark.full
-def test_shards_of_two_divisions_overlap(four: Project) -> None:
-    parts = run_shards(four, ["1/2", "2/2", "1/3"])
-    refused(merge(four, parts), "has the case qa.rageval.yaml::q0", "merge shards of one run only")
-    assert four.wrote_nothing
-
-
-@pytest.mark.full
 def test_other_data(four: Project) -> None:
     first = run_shards(four, ["1/2"])
     four.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(5)])
@@ -235,17 +223,6 @@ def test_a_shard_of_an_earlier_run_of_ci(four: Project, monkeypatch: pytest.Monk
     old = run_shards(four, ["1/2"])
     monkeypatch.setenv("GITHUB_RUN_ID", "2")
     refused(merge(four, [*old, *run_shards(four, ["2/2"])]), "of CI run 2", "of 1.")
-
-
-@pytest.mark.full
-def test_a_scenario_whose_shards_were_left_behind(four: Project) -> None:
-    four.scenario(PLAIN.replace("name: qa", "name: other"), "other")
-    (folder,) = run_shards(four, ["1/1"])
-    refused(
-        four.pytest(f"--rag-merge={folder / 'qa'}"),
-        "the same run had the scenario other.rageval.yaml, and no shard of it is here",
-    )
-    assert four.pytest(f"--rag-merge={folder}").ret == pytest.ExitCode.OK
 
 
 @pytest.mark.full

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+    from tests.plugin.conftest import Project
 
 # em 1, 0; acc 1, 1. Documents weigh 3 and 1: em (3*1 + 1*0)/4 = 0.75, acc 1.
 # Per sample with weights em 1, acc 0.25: (1 + 0.25)/1.25 = 1 and (0 + 0.25)/1.25 = 0.2;
@@ -22,26 +22,6 @@ WEIGHTED = """
       - {id: a, doc_name: heavy.pdf, answer: Paris, references: [Paris]}
       - {id: b, doc_name: light.pdf, answer: in Paris, references: [Paris]}
 """
-
-
-def test_the_table_has_means_weights_counts_and_gates(project: Project, run: Run) -> None:
-    """[A11, A12] In this order, under the scenario's name; the run's folder is there."""
-    project.scenario(WEIGHTED)
-    result = run()
-    result.stdout.fnmatch_lines(
-        [
-            "==* rageval: support-bot *==",
-            "metric *mean *95 % interval *weight *scored",
-            "em *0.7500 *..* 1 * 2/2",
-            "acc *1.0000 *..* 0.25 * 2/2",
-            "weighted_score *0.8000 *..* 2/2",
-            "gate weighted_score *passed *0.8000 >= 0.8000",
-            "gate em.mean *FAILED *0.7500 < 0.9000",
-            "run *.rageval/support-bot/2*",
-        ]
-    )
-    (line,) = (line for line in result.outlines if line.startswith("run  "))
-    assert project.path / line.split()[-1] == project.folder("support-bot")
 
 
 @pytest.mark.parametrize(
