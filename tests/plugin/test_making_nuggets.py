@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -318,42 +314,6 @@ def test_without_a_list_no_question_is_written_either(nuggets: Nuggets) -> None:
     result.stdout.fnmatch_lines(["NOT DONE: 1 of 2 lists could not be made:", "nothing is *"])
     assert nuggets.questions(2, "--rag-nuggets", NO_CONTROLS).ret == 0
     assert all(row["nuggets"] for row in nuggets.rows("questions.jsonl"))
-
-
-@pytest.mark.full
-def test_a_run_that_is_cut_off_loses_no_reply(nuggets: Nuggets) -> None:
-    rows = [
-        {"id": f"r{at}", "question": f"What is {at}?", "references": [f"It is {at}."]}
-        for at in range(8)
-    ]
-    nuggets.write(rows)
-    nuggets.server.options.latency_s = 0.15
-    command = [sys.executable, "-m", "pytest", *nuggets.command, "--rag-concurrency=2", NO_CONTROLS]
-    running = subprocess.Popen(command, cwd=nuggets.path, stdout=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while len(nuggets.server.chats) < 6 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    running.send_signal(signal.SIGINT)
-    out, _ = running.communicate(timeout=60)
-    assert running.returncode == 2
-    assert "the same command goes on where this one ended" in out
-    assert nuggets.names() == set()
-    nuggets.server.options.latency_s = 0.0
-    assert nuggets.make(NO_CONTROLS).ret == 0
-    asked = nuggets.asked()
-    assert len(asked) - len(set(asked)) <= 2  # those in flight
-    assert all(row["nuggets"] for row in nuggets.rows())
-
-
-@pytest.mark.full
-def test_a_full_cache_gives_the_same_file_to_the_byte(nuggets: Nuggets) -> None:
-    nuggets.make()
-    path = nuggets.path / "rows-nuggets.jsonl"
-    before, asked = path.read_bytes(), len(nuggets.asked())
-    path.unlink()
-    assert nuggets.make("--rag-cache=replay").ret == 0
-    assert path.read_bytes() == before
-    assert len(nuggets.asked()) == asked
 
 
 @pytest.mark.full

@@ -188,16 +188,6 @@ def test_a_full_cache_gives_the_same_files_to_the_byte(documents: Documents) -> 
 
 
 @pytest.mark.full
-def test_fifty_are_the_first_fifty_of_a_hundred(documents: Documents) -> None:
-    documents.make(5)
-    few = documents.texts()
-    for name in ("questions.jsonl", "rejected.jsonl"):
-        (documents.path / name).unlink(missing_ok=True)
-    documents.make(9)
-    assert documents.texts()["questions.jsonl"].startswith(few["questions.jsonl"])
-
-
-@pytest.mark.full
 def test_another_seed_draws_others_first(documents: Documents) -> None:
     documents.make(2)
     first = [row["id"] for row in documents.rows()]
@@ -383,15 +373,6 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
 
 
 @pytest.mark.full
-def test_a_dry_run_of_what_the_cache_has_is_free(documents: Documents) -> None:
-    documents.make(6)
-    for name in ("questions.jsonl", "rejected.jsonl"):
-        (documents.path / name).unlink(missing_ok=True)
-    result = documents.make(6, "--rag-dry-run")
-    result.stdout.fnmatch_lines(["judge     m: 0 calls, * answers in the cache, 0 tokens, 0 USD"])
-
-
-@pytest.mark.full
 def test_another_model_may_write(documents: Documents) -> None:
     documents.make(3, "--rag-questions-model=w")
     models = {
@@ -420,18 +401,6 @@ def test_a_comparison_is_no_repetition_of_one_half_of_it(documents: Documents) -
     documents.server.options.answer = replying(one_half)
     documents.make(2, "--rag-set=questions.types={single: 0.5, comparison: 0.5}")
     assert [row["question_type"] for row in documents.rows()] == ["single", "comparison"]
-
-
-@pytest.mark.full
-def test_a_new_document_leaves_what_was_made(documents: Documents) -> None:
-    documents.make(6)
-    before, asked = documents.texts()["questions.jsonl"], len(documents.asked())
-    documents.project.file("docs/more.md", RETURNS.replace("Returns", "More").replace("3", "9"))
-    assert documents.make(6).ret == 0
-    assert len(documents.asked()) == asked  # six are there
-    result = documents.make(9)
-    result.stdout.fnmatch_lines(["made or rejected before: 6 questions of 9 *", "drawn: 3 *"])
-    assert documents.texts()["questions.jsonl"].startswith(before)
 
 
 @pytest.mark.full
