@@ -168,16 +168,6 @@ def test_an_unknown_report_is_named_where_it_stands(
     assert refused(tmp_path).startswith("RAGEVAL_REPORT: unknown report 'htlm'")
 
 
-@pytest.mark.parametrize(("text", "is_strict"), [("1", True), ("True", True), ("no", False)])
-def test_the_environment_says_whether_a_run_is_strict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_strict: bool
-) -> None:
-    """[E4] Before the ini file."""
-    monkeypatch.setenv("RAGEVAL_STRICT", text)
-    config = config_of(tmp_path, ini={"rageval_strict": not is_strict})
-    assert Settings.of(config).strict is is_strict
-
-
 # What the command line overrides in scenarios
 
 BASE = "name: qa\nmetrics: [em]\ndataset: {rows: [{answer: a, references: [a]}]}\n"
@@ -303,6 +293,7 @@ def test_a_variable_that_is_neither_true_nor_false_is_refused(
 def test_a_variable_is_true_or_false_in_any_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, means: bool
 ) -> None:
-    """V8: also with blanks around it."""
+    """V8, E4: also with blanks around it; before the ini file."""
     monkeypatch.setenv("RAGEVAL_STRICT", text)
-    assert Settings.of(config_of(tmp_path)).strict is means
+    config = config_of(tmp_path, ini={"rageval_strict": not means})
+    assert Settings.of(config).strict is means
