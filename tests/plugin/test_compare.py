@@ -60,16 +60,6 @@ def test_a_run_is_saved_to_a_path(project: Project) -> None:
     assert [path.name for path in (project.path / "kept").iterdir()] == ["main.json"]
 
 
-def test_two_scenarios_are_saved_each_in_its_place(project: Project, plain: Run) -> None:
-    """[E15] One name for both."""
-    project.rows(rows(GOOD))
-    project.scenario(SCENARIO)
-    project.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
-    plain("--rag-save", "main")
-    assert (project.path / MAIN).exists()
-    assert (project.path / MAIN.replace("/qa/", "/other/")).exists()
-
-
 @pytest.mark.full
 def test_a_run_that_was_stopped_is_not_saved(project: Project) -> None:
     """[E4, E15] By the user, in the middle."""
@@ -197,19 +187,6 @@ def test_run_after_run_can_be_compared_and_saved(saved: Project, plain: Run) -> 
     assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == -0.5
     plain("--rag-compare", "main")
     assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == 0.0
-
-
-@pytest.mark.full
-def test_the_first_run_may_name_the_baseline_that_it_saves(project: Project, plain: Run) -> None:
-    """[E15] Else a scenario that compares could never be started."""
-    project.scenario(SCENARIO + "    compare: main\n    gates: {no_regression: {max_drop: 0.02}}\n")
-    project.rows(rows(*[GOOD] * 6))
-    result = plain("--rag-save", "main", "-W", "default")
-    assert result.ret == pytest.ExitCode.OK
-    assert result.parseoutcomes()["passed"] == 6 + 1
-    assert project.gates() == {"no_regression": "skipped", "unscored": "passed"}
-    assert "not compared" in result.stdout.str()
-    plain().assert_outcomes(passed=6 + 2)
 
 
 # What cannot be compared: exit status 4, nothing runs

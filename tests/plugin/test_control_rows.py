@@ -269,16 +269,3 @@ def test_the_forecast_counts_them(judged: JudgedProject) -> None:
     controlled(judged, "warn")
     result = judged.pytest("--rag-dry-run")
     result.stdout.fnmatch_lines(["judge     m: at least 12 calls, 10 of them for control rows, *"])
-
-
-@pytest.mark.full
-def test_what_is_wrong_with_the_rows_is_said_before_anything_is_asked(
-    judged: JudgedProject,
-) -> None:
-    """F12"""
-    controlled(judged, "warn")
-    judged.scenario(["0.5"], metrics=["again"], judge={"controls": {"file": "controls.jsonl"}})
-    result = judged.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert judged.asked == []
-    result.stdout.fnmatch_lines(["*controls.jsonl:1: unknown metric that asks a model 'graded'*"])

@@ -49,16 +49,6 @@ CONFTEST = """
         return app.ask
 
     @pytest.fixture
-    def fresh():
-        with open("log.txt", "a") as log:
-            log.write("started\\n")
-
-        async def ask(sample):
-            return sample.question.split()[-1], ["c"]
-
-        return ask
-
-    @pytest.fixture
     def number():
         return 3
 
@@ -118,14 +108,6 @@ def test_a_shared_fixture_is_made_once_and_asked_ahead(
     started, stopped = log(app)
     assert started == "started"
     assert int(stopped.removeprefix("stopped ")) > 4
-
-
-@pytest.mark.full
-def test_a_fixture_for_each_case_answers_its_own_case_only(app: Project) -> None:
-    scenario(app, target="{type: fixture, fixture: fresh}")
-    app.pytest().assert_outcomes(passed=7, failed=1)
-    assert log(app) == ["started"] * 8
-    assert app.results()["samples"][0]["contexts"] == ["c"]
 
 
 STATEFUL = """

@@ -105,16 +105,6 @@ def test_the_snapshot_shows_names_only(keyed: JudgedProject) -> None:
     assert keyed.files_with(BODY) == []
 
 
-def test_a_reply_that_repeats_the_key_is_scrubbed(keyed: JudgedProject) -> None:
-    """[E10] In the error, in the cache and in what the metric keeps of it."""
-    keyed.server.options.answer = lambda body: f"your key is {KEY}"
-    keyed.scenario(["0.9"], judge={"reasks": 0})
-    result = keyed.pytest("--showlocals", "--tb=long")
-    result.assert_outcomes(errors=1, failed=1)
-    assert "your key is ***" in keyed.errors["s0"]
-    assert _leaks(keyed, result) == []
-
-
 def test_a_metric_that_is_broken_shows_no_secret(keyed: JudgedProject) -> None:
     """[E10] Its text is anyone's; the client that it holds shows nothing of itself."""
     keyed.with_conftest(

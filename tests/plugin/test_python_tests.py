@@ -331,27 +331,6 @@ def test_async_tests(bot: Project, plugin: str, mark: str, run: Run) -> None:
     run("test_bot.py", *options).assert_outcomes(passed=15, failed=3)
 
 
-@pytest.mark.full
-def test_a_variant_whose_saved_run_is_missing_is_wrong_use(bot: Project) -> None:
-    """[E15] Each parameter has saved runs of its own; nothing was saved for this one."""
-    bot.pytest("test_bot.py", "--rag-save", "main")
-    python_file(
-        bot,
-        """
-        import pytest
-
-        @pytest.mark.parametrize("model", ["good"])
-        @pytest.mark.rag_scenario("qa.rageval.yaml")
-        def test_bot(rageval, model):
-            rageval.check("Paris")
-        """,
-    )
-    result = bot.pytest("test_bot.py", "--rag-compare", "main")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
-    assert "no saved run 'main'" in result.stdout.str()
-
-
 @pytest.mark.parametrize("recorded", ["", ", retrieved_ids: [d9, d1]"], ids=["none", "old ones"])
 def test_what_was_retrieved_is_scored_and_not_what_the_data_hold(
     bot: Project, run: Run, recorded: str

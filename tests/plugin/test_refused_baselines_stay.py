@@ -95,19 +95,6 @@ def test_both_ways_out_work(saved: Project) -> None:
     assert saved.pytest().ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.parametrize("way", ["variable", "addopts", "command line"])
-def test_whichever_way_it_is_asked_for(
-    saved: Project, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
-    saved.rows(rows(wrong=11, question="And the capital?"))
-    args = ["--rag-compare=main", "--rag-save=main"] if way == "command line" else []
-    if way == "variable":
-        monkeypatch.setenv("RAGEVAL_SAVE", "main")
-    if way == "addopts":
-        saved.pytester.makeini("[pytest]\naddopts = --rag-save=main")
-    not_saved(saved, saved.pytest(*args))
-
-
 @pytest.mark.full
 @pytest.mark.parametrize(
     "content",
@@ -123,16 +110,6 @@ def test_a_damaged_baseline_stays(saved: Project, content: str) -> None:
     assert "To replace it all the same: --rag-save-failed main" in result.stdout.str()
     assert saved.pytest("--rag-save-failed=main").ret == pytest.ExitCode.OK
     assert mean(saved) == 1.0
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["kept/main.json", "./kept/main.json"])
-def test_a_baseline_that_is_a_path_stays(project: Project, name: str) -> None:
-    project.scenario(GATED.replace("compare: main", "compare: kept/main.json"))
-    project.rows(rows())
-    assert project.pytest(f"--rag-save={name}").ret == pytest.ExitCode.OK
-    project.rows(rows(wrong=11, question="And the capital?"))
-    not_saved(project, project.pytest(f"--rag-save={name}"), "kept/main.json")
 
 
 @pytest.mark.full

@@ -331,17 +331,6 @@ def test_a_test_function_is_compared_with_both(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_a_dry_run_names_both(fallen: Project) -> None:
-    result = fallen.pytest("--rag-dry-run")
-    assert result.ret == pytest.ExitCode.OK
-    text = result.stdout.str()
-    assert OF_MAIN in text
-    assert OF_RELEASE in text
-    (fallen.path / RELEASE).unlink()
-    assert "no saved run 'release-1.4'" in refused(fallen, "--rag-dry-run")
-
-
-@pytest.mark.full
 def test_the_gate_of_one_run_alone(fallen: Project) -> None:
     """By its node id; then what failed last, and what is first to fail."""
     gate = f"qa.rageval.yaml::gate:{OF_RELEASE}"
@@ -409,17 +398,6 @@ def test_a_pinned_run_is_replaced_on_purpose(fallen: Project) -> None:
     fallen.rows(rows(1))
     assert fallen.pytest("--rag-save-failed=release-1.4").ret == pytest.ExitCode.OK
     assert mean(fallen, RELEASE) == pytest.approx(39 / 40)
-
-
-@pytest.mark.full
-def test_main_moves_only_while_the_release_holds(fallen: Project) -> None:
-    """A run that is red against the pinned one is not saved as ``main`` either."""
-    result = fallen.pytest("--rag-save=main")
-    result.stdout.fnmatch_lines([f"baseline main NOT saved: the run is red (gate {OF_RELEASE})*"])
-    assert mean(fallen, MAIN) == 0.5
-    fallen.rows(rows(1))
-    assert fallen.pytest("--rag-save=main").ret == pytest.ExitCode.OK
-    assert mean(fallen, MAIN) == pytest.approx(39 / 40)
 
 
 @pytest.mark.full

@@ -297,17 +297,6 @@ def test_what_a_wrapper_leaves_out_is_in_no_part(ten: Project) -> None:
     assert [len(path.read_text().splitlines()) - 2 for path in shard_files(*parts)] == [2, 2]
 
 
-@pytest.mark.full
-def test_last_failed_chooses_before_the_parts(ten: Project) -> None:
-    ten.scenario(PLAIN.replace("0.5", "0.1") + "    thresholds: {em: 0.5}\n")
-    ten.pytest("-q")
-    parts = run_shards(ten, ["1/2", "2/2"], "--lf")
-    assert [len(path.read_text().splitlines()) - 2 for path in shard_files(*parts)] == [1, 0]
-    merge(ten, parts)
-    assert ten.outcomes() == {"q9": "failed"}
-    assert set(ten.gates().values()) == {"skipped"}
-
-
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
 def test_more_shards_than_cases_are_green(ten: Project, workers: tuple[str, ...]) -> None:
     """An empty shard is no run without tests."""

@@ -120,14 +120,6 @@ def test_a_gate_that_would_have_let_rows_pass_is_refused_at_the_merge(project: P
     assert merge(project, parts).ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_no_input(four: Project) -> None:
-    refused(four.pytest("--rag-merge=nowhere"), f"{four.path / 'nowhere'}: no such folder")
-    (four.path / "empty").mkdir()
-    refused(four.pytest("--rag-merge=empty"), f"{four.path / 'empty'}: no shard.jsonl in it")
-    four.file("empty/shard.jsonl", "")
-    refused(four.pytest("--rag-merge=empty"), "empty/shard.jsonl: is not the file of a shard")
-
-
 def test_an_empty_folder_name(four: Project) -> None:
     """Of a variable that is not set: it would mean all that is below the working directory."""
     run_shards(four, ["1/1"])
@@ -191,20 +183,6 @@ def test_a_merge_in_the_folder_of_old_runs(four: Project) -> None:
 
 
 @pytest.mark.full
-def test_other_data(four: Project) -> None:
-    first = run_shards(four, ["1/2"])
-    four.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(5)])
-    refused(merge(four, [*first, *run_shards(four, ["2/2"])]), "other data than", "shard-1-of-2")
-
-
-@pytest.mark.full
-def test_another_scenario(four: Project) -> None:
-    first = run_shards(four, ["1/2"])
-    four.scenario(PLAIN.replace("0.5", "0.1"))
-    refused(merge(four, [*first, *run_shards(four, ["2/2"])]), "another scenario, or other options")
-
-
-@pytest.mark.full
 def test_another_commit_unless_it_is_allowed(
     four: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,15 +201,6 @@ def test_a_shard_of_an_earlier_run_of_ci(four: Project, monkeypatch: pytest.Monk
     old = run_shards(four, ["1/2"])
     monkeypatch.setenv("GITHUB_RUN_ID", "2")
     refused(merge(four, [*old, *run_shards(four, ["2/2"])]), "of CI run 2", "of 1.")
-
-
-@pytest.mark.full
-def test_a_scenario_that_is_gone_is_merged_from_its_shards(four: Project) -> None:
-    parts = run_shards(four, ["1/2", "2/2"])
-    (four.path / "qa.rageval.yaml").unlink()
-    (four.path / "qa.jsonl").unlink()
-    assert merge(four, parts).ret == pytest.ExitCode.OK
-    assert merge(four, parts[1:]).ret == pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.mark.full

@@ -91,17 +91,6 @@ def test_workers_give_the_same_results_json(project: Project, run: Run) -> None:
     }
 
 
-def test_queries_without_results_score_zero_and_are_listed(trec: Project, run: Run) -> None:
-    """[D5] As trec_eval -c: (1 + 0 + 0)/3."""
-    trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
-    result = run("-W", "default")
-    assert result.parseoutcomes()["passed"] == 3
-    result.stdout.fnmatch_lines(
-        ["*2 of 3 judged queries have no results in run.txt: q2, q3 (see missing_queries)"]
-    )
-    assert trec.results()["metrics"]["mrr"]["mean"] == pytest.approx(1 / 3)
-
-
 def test_a_selection_of_queries_scores_them_as_a_run_of_all(trec: Project, run: Run) -> None:
     """[E4] The batch is of all queries, whatever is asked for; the gate stays undecided."""
     trec.scenario(SCENARIO + "    gates: {mrr: 0.9}\n")
