@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
@@ -147,11 +147,8 @@ class Gate(ABC):
         """Return the gate for these samples of the baseline only."""
         return self
 
-    def for_rows(self, samples: Sequence[SampleResult], lost: Collection[str]) -> Gate:
-        """Return the gate without those of several metrics that all these rows rule out.
-
-        ``lost`` are the ids of the baseline's samples that the run does not have.
-        """
+    def for_rows(self, samples: Sequence[SampleResult]) -> Gate:
+        """Return the gate without those of several metrics that all these rows rule out."""
         return self
 
     def lacks_samples(self, result: ScenarioResult) -> str:

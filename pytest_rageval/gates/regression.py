@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import NormalDist
 from typing import ClassVar, Final, Literal, TypeVar
@@ -62,18 +62,22 @@ class RegressionGate(FallGate):
         return replace(self, baseline=replace(self.baseline, ids=ids))
 
     def asks_nothing_of(self, sample: SampleResult) -> bool:
-        """Return whether the sample is left out, and the baseline has no score of it either."""
+        """Return whether the sample is left out, and the baseline lacks what no row rules out."""
         is_out = FallGate.asks_nothing_of(self, sample)  # super() finds no class with slots
-        is_known = any(self._has(name, sample.sample_id) for name in self.targets)
+        is_known = any(
+            self._has(name, sample.sample_id)
+            for name in self.targets
+            if name == WEIGHTED_SCORE or not row_rules_out(sample, name)
+        )
         return is_out and not (is_known and sample.sample_weight > 0.0)
 
-    def for_rows(self, samples: Sequence[SampleResult], lost: Collection[str]) -> RegressionGate:
+    def for_rows(self, samples: Sequence[SampleResult]) -> RegressionGate:
         """Return the gate without metrics that all these rows rule out; the same if that is all.
 
-        Not without one that the baseline has a score of, here or among those that are ``lost``.
+        Not without one that the baseline has a score of.
         """
         counting = [one for one in samples if one.is_expected and one.sample_weight > 0.0]
-        known = {*lost, *(one.sample_id for one in samples if one.sample_weight > 0.0)}
+        known = [one.sample_id for one in samples if one.sample_weight > 0.0]
         left = {
             name: up
             for name, up in self.higher_is_better.items()

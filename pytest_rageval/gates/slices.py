@@ -121,19 +121,17 @@ class SliceGate(Gate):
             what = "left out, as all their rows rule the metric out or weigh 0"
             yield f"{what}: {listed(unfit, _LISTED)}"
         new = self._new(slices)
-        yield from self._without_metrics(slices, new, self._lost(result))
+        yield from self._without_metrics(slices, new)
         unnamed = [] if _NO_VALUE in slices else self._slices(result).get(_NO_VALUE, [])
         if (n := sum(one.invalid is not None for one in unnamed)) and self.leaf.counts_invalid:
             yield f"{counted(n, 'invalid row')} without {self.field} left out"
         if self.compared_with is not None and new:
             yield f"not in {self.compared_with.name}, left out: {listed(new, _LISTED)}"
 
-    def _without_metrics(
-        self, slices: _Slices, new: Collection[str], lost: Collection[str]
-    ) -> Iterator[str]:
+    def _without_metrics(self, slices: _Slices, new: Collection[str]) -> Iterator[str]:
         """Yield the metrics that some values are judged without, each with these values."""
         left = {
-            value: frozenset(self.inner.for_rows(samples, lost).targets)
+            value: frozenset(self.inner.for_rows(samples).targets)
             for value, samples in slices.items()
             if value not in new
         }
@@ -247,13 +245,11 @@ class SliceGate(Gate):
 
     def _verdicts(self, result: ScenarioResult, slices: _Slices) -> dict[str, GateResult]:
         new, theirs, verdicts = self._new(slices), self._theirs(), dict[str, GateResult]()
-        lost = self._lost(result)
         for value, samples in slices.items():
             if value not in new:
                 ids = [sample.sample_id for sample in samples if sample.sample_id in theirs]
                 part = summarize_scenario(result.info, samples, result.complete)
-                inner = self.inner.for_rows(samples, lost)
-                verdicts[value] = inner.within(ids).check(part)
+                verdicts[value] = self.inner.for_rows(samples).within(ids).check(part)
         return verdicts
 
     def _verdict(self, verdicts: Mapping[str, GateResult]) -> GateResult:
@@ -278,10 +274,6 @@ class SliceGate(Gate):
         )
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {said}"
         return GateResult(self.name, "failed", worst.observed, worst.bound, message)
-
-    def _lost(self, result: ScenarioResult) -> frozenset[str]:
-        """Return the ids of the baseline's samples that the run does not have."""
-        return self._theirs() - {sample.sample_id for sample in result.samples}
 
     def _theirs(self) -> frozenset[str]:
         """Return the ids of the baseline's samples; none without a comparison."""

@@ -214,6 +214,8 @@ def _why_undecided(results: Sequence[ScenarioResult], contest: Contest, common: 
             f"no sample is in the data of all of {', '.join(names)}; rows are joined by their id "
             "(key_map: {id: ...})"
         )
+    if not common.total:
+        return f"{metric} applies to no sample"
     needed = math.ceil(contest.min_pairs * common.total - TOLERANCE)
     if needed <= common.count and common.count - common.partly < needed:
         return (

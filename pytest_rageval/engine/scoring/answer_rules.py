@@ -13,6 +13,7 @@ from typing import Final
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.score_sample import (
+    best_of,
     is_empty,
     score_of_metric,
     score_without,
@@ -65,7 +66,7 @@ def scores_by_rules(
     scores: dict[str, Score] = {}
     context.scores = scores
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
-        name, column = metric.column.name, metric.column
+        name = metric.column.name
         seen = decided if decided is sample or _hears_the_judge(rules, metric, sample) else sample
         ruled = _ruled(rules, metric, seen, reading.kind)
         if (plan.target is not None or plan.is_given) and ruled == _no_answer(metric):
@@ -76,7 +77,7 @@ def scores_by_rules(
         if score is None:
             shown = _stripped(rules, metric, seen)
             score = score_of_metric(plan, metric, shown, context)
-        scores[name] = _settled(column, seen, _explained(score, judged))
+        scores[name] = _settled(metric, sample, seen, reading.kind, _explained(score, judged))
     return [scores[metric.column.name] for metric in plan.metrics]
 
 
@@ -300,7 +301,7 @@ def _of_unanswerable(rules: AnswerRules, metric: BoundMetric, kind: AnswerKind) 
         reason = "the documents hold no answer"
         if not is_refused:
             return worst_of(column, f"{_NOT_REFUSED.get(kind, 'answered')}, and {reason}")
-        return Score(column.name, _best(column), f"refused, and {reason}")
+        return Score(column.name, best_of(column), f"refused, and {reason}")
     if is_refused and {"answer", "contexts"} <= info.needs:
         return _left_out(column, REFUSED)
     if _is_of_claims(info):
@@ -315,11 +316,6 @@ _NOT_REFUSED = {"empty": "empty", "unclear": "in a language whose refusals are n
 
 def _left_out(column: MetricColumn, reason: str) -> Score:
     return Score(column.name, None, reason, left_out="row")
-
-
-def _best(column: MetricColumn) -> float | None:
-    low, high = column.ends
-    return high if column.higher_is_better else low
 
 
 def is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) -> bool:
@@ -359,23 +355,26 @@ def sees_history(rules: AnswerRules, metric: BoundMetric) -> bool:
 
 
 def _explained(score: Score, judged: Mapping[str, Score]) -> Score:
-    """Return a score with what the judge failed at, where nobody knows whether the answer refuses.
-
-    A spent budget and a missing reply must be told as such.
-    """
+    """Return a score with what the judge failed at, where it was to say whether one refuses."""
     said = judged.get(ANSWER_KIND)
     if score.error != FAILED or said is None or said.error is None:
         return score
     return replace(score, error=said.error)
 
 
-def _settled(column: MetricColumn, sample: Sample, score: Score) -> Score:
-    """Return a score that the answer left out as the worst one, or as ruled out by the row."""
-    if score.left_out != "answer" or score.value is not None:
-        return score
-    if sample.answerable is False:
-        return replace(score, left_out="row")
-    return worst_of(column, score.reason or "does not apply", "answer")
+def _settled(
+    metric: BoundMetric, row: Sample, seen: Sample, kind: AnswerKind, score: Score
+) -> Score:
+    """Return a score that the answer left out as the worst one, or as ruled out: by row or run."""
+    if score.left_out == "answer" and score.value is None:
+        if seen.answerable is not False:
+            return worst_of(metric.column, score.reason or "does not apply", "answer")
+        # That a right refusal cites and claims nothing is of the row.
+        score = replace(score, left_out="row" if kind == REFUSED else "run")
+    is_by_judge = score.left_out == "row" and seen is not row
+    if is_by_judge and metric.info.of_row.isdisjoint(missing_fields(seen, metric.info)):
+        return replace(score, left_out="run")
+    return score
 
 
 _EMBEDS_THE_QUESTION: Final = frozenset({"answer_relevancy"})

@@ -85,6 +85,12 @@ def worst_score(plan: Plan, bound: BoundMetric, sample: Sample) -> Score | None:
     return worst_of(column, EMPTY_ANSWER)
 
 
+def best_of(column: MetricColumn) -> float | None:
+    """Return the better end of a metric's scores, None where it has none."""
+    low, high = column.ends
+    return high if column.higher_is_better else low
+
+
 def worst_of(column: MetricColumn, reason: str, left_out: LeftOut | None = None) -> Score:
     """Return the score at the worst end of a metric's range; without a value if it has no end."""
     worst = column.range[0] if column.higher_is_better else column.range[1]

@@ -238,11 +238,6 @@ def rows_b(em: float | None, **fields: Any) -> list[Any]:
             id="the row with the baseline's score is invalid now",
         ),
         pytest.param(
-            rows_b(1.0, **LEFT_OUT)[:5],
-            [*rows_b(1.0, **LEFT_OUT)[:5], row(11, 1.0, 1.0, "b")],
-            id="the row with the baseline's score is gone",
-        ),
-        pytest.param(
             rows_b(1.0, left_out={"f1": "run"}), rows_b(1.0, left_out={"f1": "run"}), id="the run's"
         ),
         pytest.param(rows_b(None, left_out=BOTH_OUT, weighted_score=0.5), [], id="nothing there"),
@@ -257,16 +252,25 @@ def test_a_value_without_a_score_of_one_metric_fails(
     assert found.outcome == ("passed" if is_left_out else "failed")
 
 
-@pytest.mark.parametrize("metrics", [["f1"], [WEIGHTED_SCORE], [WEIGHTED_SCORE, "f1"]])
+@pytest.mark.parametrize(
+    ("metrics", "by_what", "fails"),
+    [
+        (["f1"], "run", True),
+        (["f1"], "row", False),  # a refusal that is right now, or a label that was corrected
+        ([WEIGHTED_SCORE], "row", True),
+        ([WEIGHTED_SCORE, "f1"], "row", True),
+    ],
+)
 def test_a_value_that_has_lost_all_that_the_baseline_has_fails(
-    result: Result, metrics: list[str]
+    result: Result, metrics: list[str], by_what: str, fails: bool
 ) -> None:
-    """Its rows rule all out now; where the baseline had no score either, it is left out."""
+    """Where the baseline had no score either, or the row says so of the metric, it is left out."""
     options = by(no_regression={"baseline": "main", "metrics": metrics, "min_pairs": 0})
-    now = rows_b(None, left_out=BOTH_OUT)
+    now = rows_b(None, left_out={"f1": by_what, "em": by_what})
     found = check(result, options, ROWS_A + now, [*ROWS_A, row(6, 1.0, 1.0, "b"), *now[1:]])
-    assert found.outcome == "failed"
-    assert "b: " in found.message
+    assert (found.outcome == "failed") == fails
+    assert ("b: " in found.message) == fails
+    now = rows_b(None, left_out=BOTH_OUT)
     found = check(result, options, ROWS_A + now, ROWS_A + now)
     assert found.outcome == "passed"
     assert found.message.endswith("left out, as all their rows rule the metric out or weigh 0: b")

@@ -150,6 +150,7 @@ const RUN_WORDS = [
   [/([^;；：]+?) (?:has|have) no (\S+); rank by what all have: (.+?) \(('best: .+?')\)/, (_, names, metric, shared, key) =>
     `${inARow(names)} 没有 ${metric}；可按共有的指标排名：${inARow(shared)}（${key}）`],
   [/no sample is in the data of all of (.+?); rows are joined by their id \((.+?)\)/, (_, names, key) => `没有样本同时出现在 ${inARow(names)} 的数据中；各行按 id 匹配（${key}）`],
+  [/(\S+) applies to no sample$/, "$1 不适用于任何样本"],
   [/only (\d+) of (\d+) samples? have (\S+) in all of (.+?)(?=, and min_pairs|: )/, (_, some, all, metric, names) => `${all} 个样本中只有 ${some} 个在 ${inARow(names)} 中都有 ${metric}`],
   [/(?<=都有 \S+), and min_pairs: (\S+) asks for (\d+): ?/, "，而 min_pairs: $1 要求 $2 个："],
   [/; mend these, or, if what is left is enough: /, "；请补齐，或者如果剩余样本足够："],

@@ -75,6 +75,18 @@ def test_a_refusal_of_an_answerable_question_is_the_worst_end(
 
 
 @pytest.mark.parametrize(
+    ("answer", "left_out"),
+    [(REFUSED, "row"), ("42", "run"), ("It is [so] (there).", "run")],
+)
+def test_only_a_right_refusal_has_nothing_to_cite_by_its_row(
+    scored: Callable[..., SampleResult], answer: str, left_out: str
+) -> None:
+    """An invented answer that cites nothing is no missing score, but nothing of the row."""
+    found = scored(answer=answer, answerable=False)
+    assert found.left_out.get("citation_coverage", left_out) == left_out
+
+
+@pytest.mark.parametrize(
     ("answer", "reference"),
     [
         ("The manual does not mention a password.", "The manual does not mention a password."),
@@ -735,9 +747,13 @@ def test_what_a_judge_says_counts_as_if_the_row_said_it(
     for sample in (row, replace(row, answerable=suffices >= 1.0)):
         scores = asyncio.run(judge_sample(made, sample, Models()))
         found.append(score_case(made, sample, Judgement(scores)))
-    assert replace(found[0], latency_s=0.0, judged_by={}) == replace(
-        found[1], latency_s=0.0, judged_by={}
-    )
+    aside = {"latency_s": 0.0, "judged_by": {}, "left_out": {}}
+    assert replace(found[0], **aside) == replace(found[1], **aside)
+    # What it rules out by the contexts is not ruled out by the row.
+    ruled_out = {name: "run" if how == "row" else how for name, how in found[1].left_out.items()}
+    by_fields = {name: how for name, how in found[0].left_out.items() if how == "row"}
+    assert found[0].left_out == ruled_out | by_fields
+    assert set(by_fields) <= {"em", "f1", "hit_rate"}  # the row has no reference
     if answer == REFUSED:
         # To refuse is right where the documents hold no answer: then it is asked.
         assert found[0].scores["relevant"] == (0.0 if suffices else 2.0)
@@ -774,7 +790,7 @@ def test_a_refusal_that_only_a_document_makes_wrong_says_so(
     found, _ = by_judge(2.0, 0.0, answer=REFUSED, **known)
     assert found.scores["faithful"] == (0.0 if reason else None)
     assert found.reasons["faithful"] == (reason or "refused")
-    assert found.left_out["faithful"] == ("answer" if reason else "row")
+    assert found.left_out["faithful"] == ("answer" if reason else "run")
 
 
 def test_a_metric_that_switches_a_section_on_is_on_record(plan: PlanOf) -> None:
