@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, Literal
 
 from pytest_rageval.text.citations import CitationRule, strip_citations
@@ -58,11 +58,12 @@ def kind_of(
     >>> kind_of("I don't know."), kind_of("No, you cannot."), kind_of("无法回答。")
     ('refused', 'answered', 'refused')
     """
-    answer = _plain(answer)
+    is_line = "\n" not in answer.strip()
+    answer = _IN_ITALICS.sub(r"\1", _plain(answer, is_line=is_line))
     if not rule.also and not _may_refuse(answer):
         return "answered" if fits(answer, rule.languages) else "unclear"
     # To strip a sentence costs as much as to read it: only those that are read are stripped.
-    bare = str if sentences is None else _bare
+    bare = str if sentences is None else partial(_bare, is_line=is_line)
     sentences = _sentences(answer) if sentences is None else sentences
     last = len(sentences) - _AT_EACH_END
     said = [
@@ -128,21 +129,28 @@ def is_expected(answer: str, references: Sequence[str], rule: RefusalRule = PHRA
     return False
 
 
-def _plain(answer: str) -> str:
-    """Return an answer with one kind of apostrophe, without quotation marks around all of it.
+def _plain(answer: str, *, is_line: bool) -> str:
+    """Return an answer with one kind of apostrophe and blank, without quotes around all of it.
 
-    Of a long one, the beginning and the end: there it refuses, if it does.
+    Of a long one, the beginning and the end: there it refuses, if it does. In lines, two blanks
+    may stand between the cells of a table.
     """
     text = _APOSTROPHES.sub("'", answer).strip()
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
     if text[:1] in _OPENING and text[-1:] in _CLOSING:
         text = text[1:-1].strip()
-    return _CONTRACTED.sub(r"\1n't", text)
+    text = _UNBROKEN.sub(" ", text)
+    return _CONTRACTED.sub(r"\1n't", _DOUBLED.sub(" ", text) if is_line else text)
 
 
 _LONGEST: Final = 4000
 _APOSTROPHES: Final = re.compile("[’‘ʼ´`](?=[a-zA-Z])")
+_UNBROKEN: Final = re.compile("[\u00a0\u202f]")
+_DOUBLED: Final = re.compile(r"(?<=\S) {2}(?=\S)")
+"""Phrases have one blank between words; models also write two, or one that breaks no line."""
+_IN_ITALICS: Final = re.compile(r"\A\*(?!\s)([^*]+[.。])\*\Z")
+"""Whole sentences: a title in italics, ``*Unknown*``, has no full stop."""
 _OPENING: Final = "\"“「『'"
 _CLOSING: Final = "\"”」』'"
 _CONTRACTED: Final = re.compile(r"\b(do|did|does|could|ca|is|was)nt\b", re.IGNORECASE)
@@ -224,9 +232,9 @@ def _is_kana_or_hangul(char: str) -> bool:
     return "\u3040" <= char <= "\u30ff" or "\uac00" <= char <= "\ud7a3"
 
 
-def _bare(sentence: str) -> str:
+def _bare(sentence: str, *, is_line: bool) -> str:
     """Return a sentence without markup, quotations, and blanks between characters."""
-    plain = _SPACED_OUT.sub("", _plain(sentence))
+    plain = _SPACED_OUT.sub("", _plain(sentence, is_line=is_line))
     return _QUOTED.sub("X", _MARKUP.sub("", plain))
 
 
@@ -247,7 +255,7 @@ _QUOTED: Final = re.compile(
 def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "answered", "beside"]:
     """Return what a sentence is; ``beside``: it says nothing to the question."""
     plain = sentence.strip(_TRIMMED)
-    if any(plain.casefold() == text.strip(_TRIMMED).casefold() for text in rule.also):
+    if _compared(plain) in map(_compared, rule.also):
         return "refused"
     refuses = _refuser(rule.languages)
     if not (_may_refuse(plain) and refuses(plain)):
@@ -258,6 +266,10 @@ def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "an
 
 
 _TRIMMED: Final = " \t.,;:!?。，；：！？…~～-—()（）\u3000"
+
+
+def _compared(text: str) -> str:
+    return " ".join(text.split()).strip(f"{_TRIMMED}*").casefold()
 
 
 @lru_cache(maxsize=8)

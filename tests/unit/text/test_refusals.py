@@ -55,6 +55,8 @@ def test_texts_of_the_scenario_refuse_as_whole_sentences() -> None:
     rule = RefusalRule(also=("Ask the front desk.",))
     assert kind_of("Ask the front desk", rule) == "refused"
     assert kind_of("You may ask the front desk at any time.", rule) == "answered"
+    rule = RefusalRule(also=("Sorry,  *no*\u00a0hit.",))
+    assert kind_of("Sorry,  *no*\u00a0hit.", rule) == "refused"
 
 
 def test_only_the_languages_that_are_asked_for_are_known() -> None:
