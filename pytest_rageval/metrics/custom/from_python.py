@@ -222,7 +222,13 @@ def _scoring(found: object, shown: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def _dbgpt_kind(found: object) -> str | None:
-    """Return which base class of DB-GPT a class, or its object, has; None for other metrics."""
+    """Return which base class of DB-GPT a class, or its object, has; None for other metrics.
+
+    A base of that name is the user's own where a metric has ``score``, and nothing of DB-GPT's.
+    """
+    is_theirs = any(hasattr(_class_of(found), name) for name in ("compute", "sync_compute", _PARSE))
+    if _method(found) is not None and not is_theirs:
+        return None
     names = [base.__name__ for base in inspect.getmro(_class_of(found))]
     return next((kind for kind in (_RETRIEVER, _LLM, _ANY) if kind in names), None)
 

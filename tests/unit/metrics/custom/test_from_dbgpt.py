@@ -218,6 +218,41 @@ class TestComputing:
 
         assert score(Odd).error == "returned 'high' (str), not a number or a Score"
 
+    @pytest.mark.parametrize(
+        "name", ["EvaluationMetric", "LLMEvaluationMetric", "RetrieverEvaluationMetric"]
+    )
+    def test_a_class_of_that_name_without_compute_is_the_users_own(self, name: str) -> None:
+        own = type(name, (), {"score": lambda self, sample: 0.0})
+        polite = type("Polite", (own,), {"score": lambda self, answer: 1.0})
+        for found in (polite, polite()):
+            assert define_metric(found, "own", "my:Polite").info.needs == {"answer"}
+
+    @pytest.mark.parametrize("helped", [{}, {"score": lambda self, answer: 0.5}])
+    def test_a_stub_of_the_base_class_makes_a_metric_of_dbgpt(self, helped: dict[str, Any]) -> None:
+        """Where DB-GPT is not installed, users write one."""
+        stub = type("EvaluationMetric", (), {})
+        looks = {"sync_compute": lambda self, prediction, contexts, query: 1.0}
+        made = define_metric(type("Same", (stub,), {**looks, **helped}), "own", "my:Same")
+        found = made.make("own", made.options()).score(  # type: ignore[union-attr]
+            Sample("s", answer="abc"), ScoringContext()
+        )
+        assert found.value == 1.0
+
+    def test_a_stub_of_the_base_class_of_judged_metrics(self) -> None:
+        judged = {"prompt_template": "Rate {answer}", "_parse_evaluate_response": lambda *_: 1.0}
+        made = type("Judged", (type("LLMEvaluationMetric", (), {}),), judged)
+        assert define_metric(made, "own", "my:Judged").info.needs == {"question", "answer"}
+
+    def test_a_metric_of_dbgpt_may_have_a_score_of_its_own(self) -> None:
+        looks = {"sync_compute": lambda self, prediction, contexts, query: self.score(prediction)}
+        helped = {**looks, "score": lambda self, text: float(len(text))}
+        for base in (EvaluationMetric, foreign_bases().EvaluationMetric):
+            made = define_metric(type("Helped", (base,), helped), "own", "my:Helped")
+            found = made.make("own", made.options()).score(  # type: ignore[union-attr]
+                Sample("s", answer="abc"), ScoringContext()
+            )
+            assert found.value == 3.0
+
     @pytest.mark.parametrize("base", [RetrieverEvaluationMetric, foreign_bases().EvaluationMetric])
     def test_one_that_computes_nothing_is_refused(self, base: type) -> None:
         """DB-GPT finds that out when it scores: NotImplementedError."""
