@@ -143,11 +143,11 @@ def _mark(name: str) -> int:
     return int(name[len("score") : -len("_description")])
 
 
-_WITH_REFERENCE = "whether the judge sees the reference"
+_WITH_REFERENCE = "whether a row needs a reference; the judge sees one that the row has"
 
 
 class RubricsOptions(ReferenceOptions):
-    """The levels, and whether the judge sees the reference."""
+    """The levels, and whether a row needs a reference."""
 
     rubrics: Annotated[dict[str, str] | None, AfterValidator(_levels)] = Field(
         None, description="score1_description: text, and so on; ragas' five levels when absent"
