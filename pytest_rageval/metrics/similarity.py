@@ -15,7 +15,7 @@ from pytest_rageval.metrics.base import (
     declared,
     defined,
 )
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.model import TOLERANCE, Sample, Score
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Vector
@@ -73,7 +73,8 @@ class SemanticSimilarity:
         if not cosines:
             return Score(self._name, None, error=_NO_DIRECTION)
         best = max(cosines)
-        value = best if self._threshold is None else float(best >= self._threshold)
+        least = self._threshold
+        value = best if least is None else float(best >= least - TOLERANCE)
         number = found.index(best) + 1
         reason = f"similarity {best:.2f}" + (f" with reference {number}" if len(found) > 1 else "")
         return Score(self._name, value, reason, {"similarities": found})

@@ -22,6 +22,7 @@ VECTORS = {
     "east": [1.0, 0.0],
     "north": [0.0, 1.0],
     "northeast": [0.6, 0.8],
+    "between": [1.0, 1.0],
     "west": [-1.0, 0.0],
     "far east": [30.0, 0.0],
     "nowhere": [0.0, 0.0],
@@ -89,7 +90,11 @@ def test_a_negative_similarity_is_a_score() -> None:
 def test_a_threshold_makes_it_all_or_nothing() -> None:
     """From the threshold on: 0.6 itself is enough."""
     assert semantic("east", "northeast", threshold=0.6).value == 1.0
-    assert semantic("east", "northeast", threshold=0.61).value == 0.0
+    for above in (0.61, 0.6000001, 1.0):
+        assert semantic("east", "northeast", threshold=above).value == 0.0
+    assert semantic("east", "west", threshold=-1.0).value == 1.0
+    # Of a text with itself it is 0.9999999999999998: the lengths are roots of 2.
+    assert semantic("between", "between", threshold=1.0).value == 1.0
 
 
 @pytest.mark.parametrize(
