@@ -65,7 +65,7 @@ _GOES_ON: Final = re.compile(r"\s?\w")
 
 _MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")
 _CODE: Final = re.compile(
-    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|(`+)[^\n]+?\2", re.MULTILINE | re.DOTALL
+    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1\s*?$|\Z)|(`+)[^\n]+?\2", re.MULTILINE | re.DOTALL
 )
 # name.part, some_name, call(x) or call( directly before a bracket: an index, no citation.
 _IDENTIFIER: Final = re.compile(

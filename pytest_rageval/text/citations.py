@@ -14,14 +14,15 @@ from pytest_rageval.text.sentences import Span, counts_as_sentence, sentence_spa
 _BETWEEN: Final = re.compile(r"[ \t]*[,，、;；]?[ \t]*")
 _DEFINITION: Final = re.compile(
     rf"^[ \t]*(?:\[\^\w+\][:：].*(?:\n[ \t]+\S.*)*|\[\d{{1,3}}\][:：]?[ \t]+"
-    rf"(?:<?https?://\S+|\S+{EXTENSION})[ \t]*$)",
+    rf"(?:<?https?://\S+|\S+{EXTENSION})\s*?$)",
     re.MULTILINE,
 )
 _LIST_HEADING: Final = re.compile(
     r"^(?:[ \t]*-{3,}\s*\n)?[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*|__)?"
     r"(?i:references?|sources?|citations?|bibliography|footnotes?|works cited|sources used|"
     r"参考资料|参考文献|参考来源|引用来源|资料来源|引用|来源|文献|出处|參考資料|參考文獻|來源)"
-    r"(?:\*\*|__)?[ \t]*(?:[:：](?:\*\*|__)?[ \t]*(?=\n|[\[［【\d]|https?:|\S+\.\w{2,4}\b)|(?=\n))",
+    r"(?:\*\*|__)?[ \t]*"
+    r"(?:[:：](?:\*\*|__)?[ \t]*(?=\r?\n|[\[［【\d]|https?:|\S+\.\w{2,4}\b)|(?=\r?\n))",
     re.MULTILINE,
 )
 _ENTRY: Final = re.compile(

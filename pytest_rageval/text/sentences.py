@@ -22,7 +22,7 @@ _STOP: Final = re.compile(
 _CITED_END: Final = re.compile(
     rf"(?<=[.!?。！？；…{re.escape(_CLOSING.replace(']', ''))}])(?:[ \t]?{_MARKER})++$"
 )
-_FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1\s*?$|\Z)", re.MULTILINE | re.DOTALL)
 _LAST_WORD: Final = re.compile(r"(?:[A-Za-z]+\.)*[A-Za-z]+$")
 _LIST_NUMBER: Final = re.compile(r"[ \t]*(?:[-*+>•][ \t]+)?(?:\*\*)?(?:\d{1,3}|[a-zA-Z])$")
 _NEXT: Final = re.compile(r"[ \t]*[\"'“‘「『（(\[《*_`]*([^\W_]+)?")

@@ -107,6 +107,32 @@ def test_the_list_of_sources_is_no_text(tail: str) -> None:
     assert read.citations == (1,)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It opened in 1889 [1].\nIt is 330 m high [2].",
+        "## When it opened [1]\n\n- It opened in 1889 [1].\n- Is it high?",
+        "It opened in 1889 [1].\n\n```\nrows[1] = [2]\nIt is said to be high.",
+        "It opened in 1889 [1].\nCall `rows[1]` twice.\nIt is high. [2]\n",
+        "It has two parts.\n\nSources of income are rent and sales.\nThey rise [2].",
+        "It opened [1].\n\nSources: [1] tower.pdf; [2] b.pdf\n",
+        "It opened in 1889.[^1]\n\n[^1]: tower.pdf\n",
+        "It opened in 1889 [1].\n\n~~~python\nrows[1]\n~~~\n\nIt is 330 m high [2].",
+        "```\nrows[1]\n```\nIt opened in 1889 [1].\n```\nrows[2]\n```\nIt is high [2].",
+        "It opened in 1889 [1].\n\nReferences:\n[1] The tower, 1889\n[2] Its height\n",
+        "It opened in 1889.[^1]\n\n---\n**Sources**\n\n1. The tower, in 1889\n",
+        "该塔于1889年开放[1]。\n\n参考文献\n[1] 铁塔的历史\n",
+        "It opened in 1889 [1].\n\n[1]: https://a.org/x\n[2] tower.pdf\nIt is high [2].",
+    ],
+)
+def test_windows_line_ends_change_nothing(text: str) -> None:
+    """A block of code that seems to have no end would hide all that follows it."""
+    read = read_citations(text, AUTO, 5)
+    windows = read_citations(text.replace("\n", "\r\n"), AUTO, 5)
+    assert (windows.sentences, windows.citations) == (read.sentences, read.citations)
+    assert windows.stripped.replace("\r\n", "\n") == read.stripped
+
+
 def test_an_answer_about_sources_is_no_list_of_them() -> None:
     text = "The report has two parts.\n\nSources of income are rent and sales."
     assert strip_citations(text, AUTO) == text
