@@ -7,9 +7,10 @@ The scenario's ``citations`` says how answers cite. What is cited is counted by 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 
@@ -23,7 +24,7 @@ from pytest_rageval.metrics.base import (
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.citation_markers import Source
-from pytest_rageval.text.citations import CitedText
+from pytest_rageval.text.citations import CitationRule, CitedText
 
 _SHOWN = 100
 _LISTED = 3
@@ -79,8 +80,12 @@ class Sources:
         if isinstance(source, int) and self.of != "ids":
             return (source,) if 1 <= source <= self.count else ()
         wanted = _name(self.as_written(source))
-        named = enumerate(zip_longest(self.ids, self.documents), start=1)
-        return tuple(at for at, names in named if wanted in names)
+        named = [*enumerate(zip_longest(self.ids, self.documents), start=1)]
+        found = tuple(at for at, names in named if wanted in names)
+        if found or not isinstance(source, int):
+            return found
+        # "0012" was read as the number 12.
+        return tuple(at for at, (name, _) in named if name and name.lstrip("0") == wanted)
 
     @cached_property
     def expected(self) -> frozenset[Source] | None:
@@ -115,6 +120,17 @@ class Sources:
     @staticmethod
     def _at(names: Sequence[str | None], place: int) -> str | None:
         return names[place - 1] if place <= len(names) else None
+
+
+def rule_of(sample: Sample, rule: CitationRule) -> CitationRule:
+    """Return how the answer of a sample cites: where ids are cited, a number that is one counts.
+
+    No style of ours reads numbers of more than four digits.
+    """
+    if rule.of != "ids":
+        return rule
+    names = (*(sample.retrieved_ids or ()), *(sample.reference_ids or ()))
+    return replace(rule, ids=frozenset(int(n) for n in names if re.fullmatch(r"\d{1,4}", n)))
 
 
 def _name(text: str | None) -> str | None:

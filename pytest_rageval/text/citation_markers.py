@@ -108,7 +108,7 @@ def find_markers(text: str, rule: CitationRule, most: int | None = None) -> list
         sources = _sources(match.group(), style)
         if (
             sources
-            and _may_be(match.group(), style, sources, rule.base, most)
+            and _may_be(match.group(), style, sources, rule, most)
             and not any(begin <= start < stop for begin, stop in code)
             and not _is_index(text, match, markers)
             and not _is_power(text, match)
@@ -178,16 +178,16 @@ def _items(body: str) -> tuple[Source, ...]:
 
 
 def _may_be(
-    marker: str, style: str, sources: tuple[Source, ...], base: int, most: int | None
+    marker: str, style: str, sources: tuple[Source, ...], rule: CitationRule, most: int | None
 ) -> bool:
     """Return whether numbers in brackets are citations: no year, and no interval from 0."""
     if style not in ("brackets", "lenticular", "citation", "doc"):
         return True
     numbers = [source for source in sources if isinstance(source, int)]
-    if any(number > max(99, most or 0) for number in numbers):
+    if any(number > max(99, most or 0) and number not in rule.ids for number in numbers):
         return False
     is_pair = len(re.findall(r"\d+", marker)) == 2
-    return not (base == 1 and is_pair and numbers[0] == 0)
+    return not (rule.base == 1 and is_pair and numbers[0] == 0)
 
 
 def _is_power(text: str, match: re.Match[str]) -> bool:

@@ -36,13 +36,15 @@ class CitationRule:
     """How citations are spelt, the number of the first source, and what they name.
 
     ``style``: one of the known styles, ``auto`` for all of them (superscripts only if
-    ``superscripts``), or a regular expression with one group.
+    ``superscripts``), or a regular expression with one group. ``ids`` are those of the row that are
+    numbers, where citations name ids.
     """
 
     style: str = "auto"
     base: int = 1
     of: str = "contexts"
     superscripts: bool = False
+    ids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,8 @@ class _Stripped(NamedTuple):
 def read_citations(text: str, rule: CitationRule, most: int | None = None) -> CitedText:
     """Return what ``text`` cites by ``rule``, and the text and its sentences without citations.
 
-    ``most`` is the number of contexts; numbers above 99 that exceed it are no citations. Blocks of
-    code, footnotes' definitions and the list of sources at the end are no sentences.
+    ``most`` is the number of contexts; numbers above 99 that exceed it are no citations, but ids.
+    Blocks of code, footnotes' definitions and the list of sources at the end are no sentences.
     """
     found = _strip(text, rule, most)
     citations = [_from_one(marker.sources, rule.base) for marker in found.markers]

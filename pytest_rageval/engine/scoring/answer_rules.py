@@ -26,6 +26,7 @@ from pytest_rageval.metrics.base import (
     ScoringContext,
     missing_fields,
 )
+from pytest_rageval.metrics.citations import rule_of
 from pytest_rageval.metrics.refusals import FAILED, level_of
 from pytest_rageval.model import (
     ANSWER_KIND,
@@ -194,7 +195,7 @@ def _cited(rule: CitationRule, sample: Sample) -> CitedText:
         )
         cited = tuple(source for sentence in sentences for source in sentence.citations)
         return CitedText(text, sentences, cited)
-    read = read_citations(text, rule, len(sample.contexts or ()))
+    read = read_citations(text, rule_of(sample, rule), len(sample.contexts or ()))
     if sample.citations is None:
         return read
     given = (c + 1 - rule.base if isinstance(c, int) else c for c in sample.citations)
@@ -235,7 +236,7 @@ def _stripped(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample
         return sample
     if info.of_row or info.section is not None:
         return sample
-    stripped = strip_citations(sample.answer, rule, len(sample.contexts or ()))
+    stripped = strip_citations(sample.answer, rule_of(sample, rule), len(sample.contexts or ()))
     return sample if stripped == sample.answer else replace(sample, answer=stripped)
 
 

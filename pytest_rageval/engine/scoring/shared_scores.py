@@ -15,6 +15,7 @@ from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, wi
 from pytest_rageval.engine.scoring.score_sample import checked_score, worst_of
 from pytest_rageval.errors import describe_error
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.citations import rule_of
 from pytest_rageval.metrics.filling import (
     VERSION,
     FilledMetric,
@@ -40,7 +41,7 @@ def support_row(
     reading = read_answer(rules, sample, judged, with_citations=reads_citations)
     answer, rule = sample.answer or "", rules.citations
     if rule is not None:
-        answer = strip_citations(answer, rule, len(sample.contexts or ()))
+        answer = strip_citations(answer, rule_of(sample, rule), len(sample.contexts or ()))
     shown = replace(sample, question=question_after(rules, sample))
     return SupportRow(shown, answer, reading, evidence_of(rules, sample))
 
