@@ -159,7 +159,11 @@ class PatternSearch:
             if len(self._slow) >= _MOST_SLOW:
                 raise SlowPatternError(f"not searched: {_MOST_SLOW} other patterns were too slow")
             request = json.dumps([pattern, text, ignore_case, self._limit_s])
-            reply = self._ask(request)
+            try:
+                reply = self._ask(request)
+            except BaseException:  # Ctrl-C: the reply would be taken for that to the next request
+                self.close()
+                raise
             if reply not in ("0\n", "1\n"):
                 self.close()
                 self._slow.add(pattern)

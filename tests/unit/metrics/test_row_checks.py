@@ -191,6 +191,33 @@ def test_after_many_slow_patterns_none_is_tried() -> None:
         search("a", "a")
 
 
+class _Interrupted:
+    """The replies of a process, whose next one is not waited for."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def readline(self) -> str:
+        raise KeyboardInterrupt
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def test_the_reply_to_an_interrupted_search_is_no_reply_to_the_next_one() -> None:
+    """In a notebook the process goes on after Ctrl-C: each verdict was that of the one before."""
+    search = PatternSearch()
+    try:
+        assert [search(*asked) for asked in (("a", "a"), ("a", "b"), ("A", "a", True))] == [1, 0, 1]
+        process: Any = search._process
+        process.stdout = _Interrupted(process.stdout)
+        with pytest.raises(KeyboardInterrupt):
+            search("a", "a")
+        assert [search(*asked) for asked in (("a", "b"), ("a", "a"), ("a", "b"))] == [0, 1, 0]
+    finally:
+        search.close()
+
+
 @pytest.mark.full
 def test_the_process_of_the_search_ends_with_python() -> None:
     """[A28] Nothing stays behind, and nothing is written."""
