@@ -174,10 +174,12 @@ def _check(field: str, part: Any) -> Check:
     if kind not in KINDS or (is_not and kind == _LATENCY):
         raise ValueError(f"{field}: {unknown_name('check', written, KINDS)}")
     value = _READ[kind](f"{field}: {written}", part[written])
-    return Check(kind, value, is_not, _weight(field, part.get("weight", 1)))
+    return Check(kind, value, is_not, _weight(field, part.get("weight")))
 
 
 def _weight(field: str, weight: Any) -> float:
+    if weight is None:
+        return 1.0
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1e9:
         raise ValueError(
             f"{field}: expected a weight above 0, found {shorten(repr(weight))}; "

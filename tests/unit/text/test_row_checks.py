@@ -141,3 +141,19 @@ def test_a_weight_that_is_none_beside_the_others_is_refused(least: float, is_fin
         return
     with pytest.raises(ValueError, match="a weight of 1e-07 of 1 counts for nothing; leave out"):
         read_checks("answer_checks", checks)
+
+
+@pytest.mark.parametrize(
+    ("check", "weight"),
+    [
+        ({"contains": "a"}, 1.0),
+        ({"contains": "a", "weight": 2}, 2.0),
+        ({"contains": "a", "regex": None, "weight": 0.5}, 0.5),
+        ({"contains": "a", "regex": None, "weight": None}, 1.0),
+        ({"equals": "", "weight": None}, 1.0),
+    ],
+)
+def test_a_null_is_what_is_not_written(check: dict[str, Any], weight: float) -> None:
+    """[A28] A Parquet structure has every key in every row."""
+    assert read_checks("answer_checks", [check]) == (check,)
+    assert [check.weight for check in checks_of([check])] == [weight]
