@@ -264,7 +264,9 @@ def _sentence_with(cited: CitedText, source: Source) -> str:
 def _documents(sources: Sources, source: Source) -> str:
     """Return of which document a cited place is, in words; "" where that is not known."""
     places = sources.places(source)
-    document = sources.documents[places[0] - 1] if places else None
+    # A search may have returned more ids than contexts were shown.
+    known = dict(enumerate(sources.documents, start=1))
+    document = known.get(places[0]) if places else None
     if document is None:
         return ""
     return f" ([{sources.as_written(source)}] is from {document})"

@@ -142,8 +142,10 @@ def _sentences(row: SupportRow) -> tuple[Statement, ...]:
 def _cited(sentence: CitedSentence, sources: Sources) -> tuple[Citation, ...]:
     """Return what a sentence cites; what points to the same contexts, or is lost alike, once."""
     found: dict[str | tuple[int, ...], Citation] = {}
+    shown = len(sources.sample.contexts or ())
     for mark in sentence.citations:
-        places = sources.places(mark)
+        # A search may have returned more ids than contexts were shown.
+        places = tuple(at for at in sources.places(mark) if at <= shown)
         text = sources.as_written(mark)
         found.setdefault(places or text, Citation(text, places))
     return tuple(found.values())

@@ -288,6 +288,35 @@ def test_ids_are_cited_by_name(scored: Score) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("cited", "contexts", "calls", "lost"),
+    [
+        ("[a.md]", 1, ["1"], ""),
+        ("[b.md]", 2, ["2"], ""),
+        ("[c.md]", 2, [], "c.md"),
+        ("[a.md][c.md]", 2, ["1"], "c.md"),
+        ("[b.md]", 1, [], "b.md"),
+        ("[a.md][b.md]", 1, ["1"], "b.md"),
+        ("[b.md]", 0, [], "b.md"),
+    ],
+)
+def test_an_id_that_was_found_and_not_shown_supports_nothing(
+    scored: Score, cited: str, contexts: int, calls: Sequence[str], lost: str
+) -> None:
+    """A search may return more than the model is shown: the rest has no text to ask about."""
+    found = scored(
+        f"{ONE} {cited}",
+        {(ONE, "1"): "full", (ONE, "2"): "full"},
+        "citation_recall, support_precision",
+        style="{style: file, of: ids}",
+        retrieved_ids=("a.md", "b.md"),
+        contexts=CONTEXTS[:contexts],
+    )
+    assert [source for source, _ in found.calls] == calls
+    assert found["citation_recall"] == float(not lost)
+    assert ("points to nothing" in found.result.reasons.get("citation_recall", "")) == bool(lost)
+
+
 def test_numbers_are_shown_as_the_answer_writes_them(scored: Score) -> None:
     found = scored(f"{ONE}[0] {TWO}[4]", style="{style: brackets, base: 0}")
     assert found.calls == [("1", (ONE,))]

@@ -613,6 +613,16 @@ dataset:
             "reference_citations: [0, 1]}",
             [1.0, None, 1.0, 1.0],
         ),
+        # Of an id that no context shows, nobody knows the document.
+        *(
+            (
+                "{style: file, of: ids}",
+                f"{{answer: 'It opened in May [{cited}].', contexts: [x, y], "
+                "retrieved_ids: [a.md, e.md, c.md], reference_ids: [a.md]}",
+                [1, 1, right, right],
+            )
+            for cited, right in (("a.md", 1), ("e.md", 0), ("c.md", 0))
+        ),
         # A field that cites nothing cites nothing: the worst, not a row without a score.
         (
             "{style: brackets}",
