@@ -234,7 +234,7 @@ def _stripped(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample
     is_compared = "answer" in info.needs and "contexts" not in info.needs
     if rule is None or sample.answer is None or not is_compared:
         return sample
-    if info.of_row or info.section is not None:
+    if info.of_row or (info.section is not None and not info.comes_last):
         return sample
     stripped = strip_citations(sample.answer, rule_of(sample, rule), len(sample.contexts or ()))
     return sample if stripped == sample.answer else replace(sample, answer=stripped)

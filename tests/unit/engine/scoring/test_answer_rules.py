@@ -318,6 +318,32 @@ def test_texts_are_compared_without_citations(scored: Callable[..., SampleResult
     assert found.answer == "Paris [1]."
 
 
+@pytest.mark.parametrize(
+    ("answer", "reference", "citations", "score"),
+    [
+        ("It is in Paris, France.", "Paris, France", "auto", 1.0),
+        ("It is in Paris [1].", "Paris", "auto", 1.0),
+        ("It is in Rome [1].", "Paris", "auto", -1.0),
+        ("It is in [Paris], France [1].", "[Paris], France", "auto", 1.0),
+        ("It is in Paris.\n\nSources:\n[1] Rome.pdf", "France", "auto", -1.0),
+        ("The documents do not say. [1]", "Paris", "auto", 0.0),
+        ("It is in Paris [1], France [2].", "Paris, France", "false", -1.0),
+        ("It is in Paris [1], France [2].", "Paris, France", "auto", 1.0),
+        ("位于法国[1]巴黎[2]。", "法国巴黎", "auto", 1.0),
+        ("It is here [1].\n\nSources:\n[1] Paris.pdf", "Paris", "auto", -1.0),
+    ],
+)
+def test_whether_an_answer_is_right_does_not_depend_on_its_markers(
+    run: RunOf, answer: str, reference: str, citations: str, score: float
+) -> None:
+    """With acc beside it or without."""
+    row = {"question": "q", "answer": answer, "references": [reference], "contexts": ["c", "d"]}
+    for metrics in ("crag_score", "crag_score, acc"):
+        text = f"name: s\ncitations: {citations}\nmetrics: [{metrics}]\n"
+        (sample,) = run(f"{text}dataset: [{json.dumps(row)}]\n").samples
+        assert sample.scores["crag_score"] == score
+
+
 def test_an_answer_in_another_language_is_unclear_and_no_figure(
     scored: Callable[..., SampleResult],
 ) -> None:
