@@ -21,6 +21,7 @@ from pytest_rageval.metrics.base import (
     ScoringContext,
     defined,
 )
+from pytest_rageval.metrics.refusals import FAILED
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.citation_markers import Source
@@ -149,9 +150,8 @@ class CitationMetric:
         reading = context.reading
         assert reading is not None
         assert reading.cited is not None
-        if reading.kind == "refused" and not (
-            self._name == "citation_validity" and reading.cited.citations
-        ):
+        is_validity = self._name == "citation_validity"
+        if reading.kind == "refused" and not (is_validity and reading.cited.citations):
             return self._not_applicable("refused")
         if _is_empty(sample, reading):
             return Score(self._name, 0.0, "empty answer")
@@ -159,7 +159,12 @@ class CitationMetric:
             return self._not_applicable("no sentence")
         if sample.contexts is None and sample.retrieved_ids is None:
             return Score(self._name, None, "the row has no contexts and no retrieved_ids")
-        return self._count(self._name, Sources(sample, reading.base, reading.of), reading.cited)
+        found = self._count(self._name, Sources(sample, reading.base, reading.of), reading.cited)
+        # About a row without a question no judge is asked; and a refusal is as valid.
+        is_open = reading.kind == "failed" and sample.question is not None and not is_validity
+        if is_open and found.left_out not in ("row", "run"):
+            return Score(self._name, None, error=FAILED)
+        return found
 
     def _not_applicable(self, reason: str) -> Score:
         return Score(self._name, None, reason, left_out="answer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -441,20 +442,22 @@ def by_judge(plan: PlanOf) -> Callable[..., tuple[SampleResult, Judge]]:
         *,
         repeats: Sequence[float] = (),
         fails: bool = False,
+        metrics: str = "",
         **fields: Any,
     ) -> Any:
-        made = plan(SCENARIO.format(refusals="phrases"))
+        text = SCENARIO.format(refusals="phrases")
+        made = plan(re.sub(r"metrics: .*", f"metrics: [{metrics}]", text) if metrics else text)
         assert made.answers is not None
         questions = [asked(ANSWER_KIND, Judge(ANSWER_KIND, kind, repeats), "question", "answer")]
         if suffices is not None or fails:
             judge = Judge(ANSWERABLE, suffices)
             questions.insert(0, asked(ANSWERABLE, judge, "question", "contexts"))
         faithful = Judge("faithful", 2.0)
-        metrics = (*made.metrics, asked("faithful", faithful, "answer", "contexts"))
-        columns = tuple(metric.column for metric in metrics)
+        every = (*made.metrics, asked("faithful", faithful, "answer", "contexts"))
+        columns = tuple(metric.column for metric in every)
         made = replace(
             made,
-            metrics=metrics,
+            metrics=every,
             info=replace(made.info, metrics=columns),
             answers=replace(made.answers, asked=tuple(questions)),
         )
@@ -491,6 +494,56 @@ def test_a_judge_that_does_not_reply_leaves_nothing_scored_in_silence(
     assert found.errors["em"] == "ClientError: no reply"
     assert found.errors["refusal"] == "ClientError: no reply"
     assert found.outcome == "error"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "metrics", "scores"),
+    [
+        (0.0, "It is in Paris [1].", "citation_coverage, source_recall", [1.0, 1.0]),
+        (0.0, "It is in Paris now.", "citation_coverage, source_recall", [0.0, 0.0]),
+        (1.0, "It is in Paris now.", "citation_coverage, source_recall", [0.0, 0.0]),
+        (2.0, "Ask someone else, will you?", "citation_coverage, source_recall", [None, None]),
+        (None, "", "citation_coverage, source_recall", [0.0, 0.0]),
+        (None, "It is in Paris [1] [2].", "citation_validity", [0.5]),
+        (None, "It is in Paris now.", "citation_validity", [None]),
+        (None, "Ask someone else, please.", "citation_coverage, source_recall", ["no", "no"]),
+        (None, "It is in Paris [1] [2].", "citation_coverage, source_precision", ["no", "no"]),
+        (None, "```\nx\n```", "citation_coverage, source_precision", [None, None]),
+    ],
+)
+def test_citations_of_what_may_refuse_wait_for_the_judge(
+    by_judge: Callable[..., Any],
+    kind: float | None,
+    answer: str,
+    metrics: str,
+    scores: Sequence[float | str | None],
+) -> None:
+    """An honest refusal of an unanswerable question cites nothing; it had 0."""
+    fields = {"answer": answer, "answerable": False, "reference_citations": (1,)}
+    found, _ = by_judge(kind, metrics=metrics, **fields)
+    told = [found.scores[name] for name in metrics.split(", ")]
+    errors = [found.errors.get(name) for name in metrics.split(", ")]
+    assert told == [None if score == "no" else score for score in scores]
+    assert errors == ["ClientError: no reply" if score == "no" else None for score in scores]
+
+
+@pytest.mark.parametrize(
+    ("fields", "score", "left_out"),
+    [
+        ({"question": None, "reference_citations": (1,)}, 0.5, None),
+        ({"question": None}, None, "row"),
+        ({}, None, "row"),
+    ],
+)
+def test_what_the_judge_is_not_asked_about_does_not_wait_for_it(
+    by_judge: Callable[..., Any], fields: dict[str, Any], score: float | None, left_out: str | None
+) -> None:
+    """Of a row without a question, or one that names no source, its reply changes nothing."""
+    answer = "It is in Paris [1] [2]."
+    found, _ = by_judge(None, metrics="source_precision", answer=answer, answerable=None, **fields)
+    assert found.scores["source_precision"] == score
+    assert found.left_out.get("source_precision") == left_out
+    assert "source_precision" not in found.errors
 
 
 @pytest.mark.parametrize(("suffices", "missed"), [(0.0, 1.0), (1.0, None)])
