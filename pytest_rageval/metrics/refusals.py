@@ -147,7 +147,7 @@ class CragScore:
 
     def __init__(self, name: str, options: CragOptions) -> None:
         self._name = name
-        self._options = options
+        self.options = options
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the score, -1 to 1."""
@@ -164,7 +164,7 @@ class CragScore:
         return self._by_correctness(sample, context)
 
     def _by_correctness(self, sample: Sample, context: ScoringContext) -> Score:
-        options = self._options
+        options = self.options
         other = context.scores.get(options.correct)
         if other is None and options.correct == "acc":
             if not sample.references:

@@ -9,6 +9,7 @@ from pytest_rageval.datasets.answer_fields import CONVERSATION
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.metrics.refusals import CragScore
 from pytest_rageval.model import ANSWERABLE, Case, MetricColumn, Sample, finite_ends
 from pytest_rageval.scenario.answer_specs import CitationsSpec, ConversationSpec, RefusalsSpec
 from pytest_rageval.text.citations import CitationRule, find_style
@@ -39,6 +40,7 @@ def bind_answers(
     if refusals is not None:
         _check_refusals(binding, metrics, refusals, samples, is_answered=is_answered)
     _warn_of_half(binding, metrics)
+    _refuse_measures_of_errors(binding, metrics)
     conditions = refusals.conditions if refusals is not None else None
     rules = AnswerRules(
         None if citations is None else _rule(binding, citations, samples, is_answered=is_answered),
@@ -152,6 +154,19 @@ def _warn_of_half(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
                 f"gates: {name} alone is met by a system that {answers} everything; "
                 f"bound {other}, too"
             )
+
+
+def _refuse_measures_of_errors(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
+    """Refuse a crag_score that takes a metric of which less is better for one of right answers."""
+    lower = {metric.column.name for metric in metrics if not metric.column.higher_is_better}
+    for metric in metrics:
+        if isinstance(metric.metric, CragScore) and metric.metric.options.correct in lower:
+            message = (
+                f"metrics[{metric.position}]: correct: less is better of "
+                f"{metric.metric.options.correct!r}, so that its wrong answers would be right; "
+                "name a metric that is higher for right answers"
+            )
+            binding.problem(message, "metrics", metric.position)
 
 
 def _with_history(

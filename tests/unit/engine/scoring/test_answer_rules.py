@@ -345,6 +345,37 @@ def test_whether_an_answer_is_right_does_not_depend_on_its_markers(
         assert sample.scores["crag_score"] == score
 
 
+_WRONG = "{column: wrong, range: [0, 1], lower_is_better: true}"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "score"),
+    [
+        ("crag_score", -1.0),
+        (f"crag_score, {_WRONG}", -1.0),
+        ("em, {crag_score: {correct: em}}", -1.0),
+        ("f1, {crag_score: {correct: f1, at_least: 0.9, acceptable: 0.3}}", 0.5),
+        ("{column: right, range: [0, 1]}, {crag_score: {correct: right}}", 1.0),
+        ("{crag_score: {correct: wrong}}", None),  # no metric of this name
+    ],
+)
+def test_another_metric_may_say_whether_an_answer_is_right(
+    run: RunOf, metrics: str, score: float | None
+) -> None:
+    row = "{answer: It is Rome., references: [Rome it was], wrong: 1, right: 1}"
+    (sample,) = run(f"name: s\nmetrics: [{metrics}]\ndataset: [{row}]\n").samples
+    assert sample.scores["crag_score"] == score
+
+
+def test_a_metric_of_which_less_is_better_says_of_no_answer_that_it_is_right(
+    problems: Callable[[str], list[str]],
+) -> None:
+    """A wrong answer was right."""
+    text = f"name: s\nmetrics: [{{crag_score: {{correct: wrong}}}}, {_WRONG}]\n"
+    (found,) = problems(f"{text}dataset: [{{answer: a, references: [b], wrong: 1}}]\n")
+    assert "metrics[0]: correct: less is better of 'wrong', so that its wrong answers" in found
+
+
 def test_an_answer_in_another_language_is_unclear_and_no_figure(
     scored: Callable[..., SampleResult],
 ) -> None:
