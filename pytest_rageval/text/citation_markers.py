@@ -154,7 +154,9 @@ def _sources(marker: str, style: str) -> tuple[Source, ...]:
     if style == "source":
         return _items(_COLON.split(body, maxsplit=1)[1])
     if style == "file":
-        return tuple(item.strip() for item in _SPLIT.split(body) if _FILE.search(item))
+        # 【4:0†guide.pdf】: where a search of OpenAI's found it.
+        files = (item.rpartition("†")[2] for item in _SPLIT.split(body) if _FILE.search(item))
+        return tuple(map(str.strip, files))
     if style == "footnote" and not _DIGIT.match(body, 1):
         return (body[1:],)
     if style in _WITH_PREFIX:
