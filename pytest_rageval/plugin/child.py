@@ -206,6 +206,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
     docs = Counter(sample.doc_name for sample in samples if sample.doc_name)
     return {
         "name": info.name,
+        "path": info.path,
         "variant": info.variant,
         "description": info.description,
         "output_dir": info.output_dir,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
+from pytest_rageval.model import title_of
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.serving.mcp.answers import (
     METRICS,
@@ -209,6 +210,7 @@ class _AgentTools:
             named = self._named()
         if request.name not in named:
             pick("scenario", request.name, [entry.name or entry.shown for entry in self._entries])
+        self._refuse_shared(request.name)
         entry = named[request.name]
         if entry.problem is not None:
             raise UserError([Problem("", entry.problem)])
@@ -236,13 +238,26 @@ class _AgentTools:
 
     @property
     def _entries(self) -> list[ScenarioEntry]:
-        """The scenarios as far as they are known, and their files as they were read."""
-        return [entry for entry, mtime in self._entries_read if mtime == _changed_at(entry.path)]
+        """The scenarios, as long as all their files are as they were read."""
+        known = self._entries_read
+        is_same = all(mtime == _changed_at(entry.path) for entry, mtime in known)
+        return [entry for entry, _ in known] if is_same else []
 
     @property
-    def _titles(self) -> dict[str, ScenarioEntry]:
-        """The known scenarios by the names under which runs are kept, a variant each."""
-        return {title: entry for entry in self._entries for title in entry.titles}
+    def _titles(self) -> dict[str, tuple[ScenarioEntry, str]]:
+        """The known scenarios, and the names under which runs are kept, by path and by these."""
+        kept = [(entry, title) for entry in self._entries for title in entry.titles]
+        by_path = {title_of(one.shown, one.variant_of(title)): (one, title) for one, title in kept}
+        return by_path | {title: (one, title) for one, title in kept}
+
+    def _refuse_shared(self, name: str) -> None:
+        """Raise UserError for a name of several scenarios whose runs are in several folders."""
+        paths = self._project.paths
+        same = [entry for entry in self._entries if name in (entry.name, *entry.titles)]
+        if len({paths.run_base(entry.output_dir) for entry in same}) > 1:
+            files = " and ".join(entry.shown for entry in same)
+            message = f"{shorten(name)!r} is the name of {files}: write a path in its place"
+            raise UserError([Problem("", message)])
 
     def _named(self) -> dict[str, ScenarioEntry]:
         """Return the known scenarios by path and by name."""
@@ -266,8 +281,11 @@ class _AgentTools:
             await self._scenarios()
             name, of_scenario = self._split(run, scenario)
         titles = self._titles
-        title = pick("scenario", of_scenario, list(titles))
-        entry = titles[title]
+        if of_scenario not in titles:
+            known = dict.fromkeys(title for _, title in titles.values())
+            pick("scenario", of_scenario, list(known))
+        self._refuse_shared(of_scenario)
+        entry, title = titles[of_scenario]
         base = base_of(self._project, entry)
         baselines = self._project.paths.baseline_folder(title, entry.output_dir)
         path = await in_thread(partial(find_run, base, title, name, baselines))
@@ -275,7 +293,7 @@ class _AgentTools:
         own = self._project.paths.baselines or base
         if not any(is_inside(file, top) for top in (self._project.paths.root, base, own)):
             raise UserError([Problem("", f"run {shorten(run)!r} is a link to elsewhere")])
-        return path, f"{title}/{path.stem}"
+        return path, f"{of_scenario}/{path.stem}"
 
     def _split(self, run: str, scenario: str) -> tuple[str, str]:
         """Return the run and the scenario that ``run`` names: ``scenario/run``, or one of them.
@@ -283,9 +301,9 @@ class _AgentTools:
         A scenario alone means its latest run; a run alone is one of the default, or of the only
         scenario.
         """
-        names = list(self._titles)
-        if run in names:
+        if run in self._titles:
             return LATEST, run
+        names = [title for entry in self._entries for title in entry.titles]
         before, separator, name = run.rpartition("/")
         for entry in self._entries:
             if entry.variants and entry.name in (run, before):

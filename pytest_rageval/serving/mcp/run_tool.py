@@ -62,7 +62,7 @@ async def outlines(
     problems = [event for event in ended.events if event["event"] == "problem"]
     by_path: dict[str, Outline] = {}
     for entry in entries:
-        figures = {event["variant"]: event for event in scenarios if event["name"] == entry.name}
+        figures = {event["variant"]: event for event in scenarios if event["path"] == entry.shown}
         texts = () if figures else (_problem(entry, problems, ended),)
         by_path[entry.shown] = Outline(figures, texts)
     return by_path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,9 @@ class Files(Project):
     async def scenarios(self) -> FoundScenarios:
         self.asked.append(1)
         entries = [
-            ScenarioEntry(path, path.name, path.read_text("utf-8").split()[1], None)
+            ScenarioEntry(path, path.name, text.split()[1], _output_dir(text))
             for path in sorted(self.folder.glob("*.rageval.yaml"))
+            for text in [path.read_text("utf-8")]
         ]
         return FoundScenarios(entries, None, self.folder)
 
@@ -38,15 +40,20 @@ class Files(Project):
         return Outline({})
 
 
+def _output_dir(text: str) -> str | None:
+    found = re.search("^output_dir: (.+)", text, re.MULTILINE)
+    return found and found[1]
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Files:
     return Files("python", tmp_path, (), RunPaths(tmp_path), asked=[])
 
 
-def run(project: Files, name: str) -> None:
-    file = project.folder / f"{name}.rageval.yaml"
-    file.write_text(TEXT.format(name=name), "utf-8")
-    evaluate(file, write_to=project.folder / ".rageval")
+def run(project: Files, name: str, file_name: str = "", output_dir: str = ".rageval") -> None:
+    file = project.folder / f"{file_name or name}.rageval.yaml"
+    file.write_text(f"{TEXT.format(name=name)}output_dir: {output_dir}\n", "utf-8")
+    evaluate(file, write_to=project.folder / output_dir)
 
 
 def call(project: Files, *calls: tuple[str, dict[str, Any]]) -> list[str]:
@@ -104,6 +111,77 @@ def test_of_several_scenarios_one_must_be_named(project: Files) -> None:
     assert found[0].startswith("run 'latest': of which scenario? Write scenario/run")
     assert json.loads(found[1])["run"].startswith("bot/2")
     assert found[2] == "unknown scenario 'qab'. Did you mean 'qa'? Known: qa, bot"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "asked"),
+    [
+        (("qa", "a", ".rageval"), ("qa2", "b", ".rageval"), "qa"),
+        (("qa", "a", ".rageval"), ("bot", "b", ".other"), "qa/latest"),
+        (("qa", "a", ".rageval"), ("QA", "b", ".other"), "qa/latest"),
+        (("qa", "a", ".rageval"), ("支持", "qa", ".other"), "qa"),
+        (("qa/v2", "a", ".rageval"), ("qa", "b", ".other"), "qa/v2/latest"),
+        (("a.rageval.yaml", "b", ".rageval"), ("qa", "c", ".other"), "a.rageval.yaml/latest"),
+        (("qa", "a", ".rageval"), ("qa", "b", ".rageval"), "qa/20"),
+    ],
+)
+def test_a_name_that_one_scenario_has_is_enough(
+    project: Files, one: tuple[str, str, str], other: tuple[str, str, str], asked: str
+) -> None:
+    """[E25] And one that two have, which have one folder of runs."""
+    run(project, *one)
+    if other[0] != one[0]:
+        run(project, *other)
+    else:  # pytest says that they share it
+        (project.folder / "b.rageval.yaml").write_text(TEXT.format(name="qa"), "utf-8")
+    (text,) = call(project, samples(asked))
+    assert json.loads(text)["run"].startswith(f"{one[0]}/2")
+
+
+def test_a_name_that_two_scenarios_have_is_neither(project: Files) -> None:
+    """[E25] The last one that pytest found was meant, in silence; their paths tell them apart."""
+    run(project, "qa", "a", ".rageval")
+    run(project, "qa", "b", ".other")
+    found = call(
+        project,
+        samples("qa/latest"),
+        samples("qa"),
+        ("compare_runs", {"a": "a.rageval.yaml", "b": "qa/latest"}),
+        ("run_scenario", {"name": "qa"}),
+    )
+    assert set(found) == {
+        "'qa' is the name of a.rageval.yaml and b.rageval.yaml: write a path in its place"
+    }
+    by_path = call(
+        project,
+        samples("a.rageval.yaml"),
+        samples("b.rageval.yaml/latest"),
+        ("compare_runs", {"a": "a.rageval.yaml/latest", "b": "latest"}),
+    )
+    ids = [json.loads(text).get("run") for text in by_path]
+    assert [(one or "").partition("/2")[0] for one in ids] == [
+        "a.rageval.yaml",
+        "b.rageval.yaml",
+        "",
+    ]
+    assert json.loads(by_path[2])["b"] == ids[0]
+
+
+def test_of_two_files_of_one_name_none_is_forgotten_that_changes(project: Files) -> None:
+    """[E25] The other one was the only one of the name until pytest was asked again."""
+    run(project, "qa", "a", ".rageval")
+    run(project, "qa", "b", ".other")
+    tools = {tool.name: tool for tool in tools_of(project)}
+
+    async def twice() -> str:
+        call_of = tools["list_samples"]
+        for _ in range(2):
+            given = call_of.arguments.model_validate({"run": "qa"})
+            answer = await call_of.call(given, None)  # type: ignore[arg-type]
+            os.utime(project.folder / "b.rageval.yaml", ns=(0, 0))
+        return answer.text
+
+    assert asyncio.run(twice()).startswith("'qa' is the name of a.rageval.yaml and")
 
 
 def test_the_older_run_is_of_the_same_scenario(project: Files) -> None:

@@ -33,6 +33,7 @@ ROWS = [{"id": f"r{at}", "answer": "x", "references": ["x"]} for at in range(4)]
 def outline(usd: float = 0.0, *unpriced: str) -> dict[str, Any]:
     return {
         "name": "s",
+        "path": "s.yaml",
         "variant": "",
         "samples": 4,
         "metrics": [{"name": "f1", "weight": 1.0}],
@@ -193,3 +194,40 @@ def test_the_cost_is_that_of_the_rows_that_the_call_runs(
         "--rag-budget=2.5",
     ]
     assert looks == [["--rag-child=aside"], ["--rag-child=aside", "--rag-limit=20"]]
+
+
+@pytest.mark.parametrize(
+    ("events", "seen", "texts"),
+    [
+        ([("a.yaml", "", 1), ("b.yaml", "", 2)], {"a.yaml": [1], "b.yaml": [2]}, set()),
+        ([("b.yaml", "", 2), ("a.yaml", "", 1)], {"a.yaml": [1], "b.yaml": [2]}, set()),
+        ([("a.yaml", "x", 1), ("a.yaml", "y", 3)], {"a.yaml": [1, 3], "b.yaml": []}, {"b.yaml"}),
+        ([("b.yaml", "", 2)], {"a.yaml": [], "b.yaml": [2]}, {"a.yaml"}),
+        ([], {"a.yaml": [], "b.yaml": []}, {"a.yaml", "b.yaml"}),
+    ],
+)
+def test_of_two_scenarios_of_one_name_each_has_its_own_figures(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    events: list[tuple[str, str, int]],
+    seen: dict[str, list[int]],
+    texts: set[str],
+) -> None:
+    """[E25] Both had those of the file that was read last."""
+    written = [
+        {**outline(), "event": "scenario", "path": path, "variant": variant, "samples": n}
+        for path, variant, n in events
+    ]
+
+    async def run_child(*_: object) -> Ended:
+        return Ended(0, written, "")
+
+    monkeypatch.setattr(run_tool, "run_child", run_child)
+    entries = [ScenarioEntry(tmp_path / name, name, "s", name) for name in seen]
+    project = Project("python", tmp_path, (), RunPaths(tmp_path))
+    found = asyncio.run(run_tool.outlines(project, entries, _no_report))
+    assert {
+        path: [figures["samples"] for figures in one.figures.values()]
+        for path, one in found.items()
+    } == seen
+    assert {path for path, one in found.items() if one.problems} == texts
