@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_rageval.errors import BaselineError, Problem
-from pytest_rageval.model import Diagnosis, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import NOTHING, Diagnosis, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.results.layout import SavedHead
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.stats.summary import summarize_scenario
@@ -60,4 +60,5 @@ def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
         variant=variant or head.variant,
         sample=head.sample,
         made=head.made,
+        doc_weights=scenario.doc_weights or NOTHING,
     )

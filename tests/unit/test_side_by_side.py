@@ -288,3 +288,45 @@ def test_saved_runs_with_invalid_rows_are_compared_as_their_results(
     assert kept.ranking.undecided == fresh.ranking.undecided
     for name, result in results.items():
         assert kept.results[name].metrics == result.metrics
+
+
+@pytest.mark.parametrize(
+    ("weights", "mean"),
+    [
+        ({}, 0.25),
+        ({"a.pdf": 1}, 0.25),
+        ({"a.pdf": 9}, 0.75),
+        ({"a.pdf": 0}, 0.0),
+        ({"b.pdf": 0}, 0.5),
+        ({"other.pdf": 5}, 0.25),
+        ({"指南.pdf": 9}, 0.25 / 3),
+        ({"a.pdf": 9, "指南.pdf": 9}, 0.45),
+    ],
+)
+def test_saved_runs_keep_the_weights_of_their_documents(
+    tmp_path: Path, weights: dict[str, float], mean: float
+) -> None:
+    """The page weighs by them: its figures were those of weights of 1, beside other means."""
+    names = ["a.pdf", "b.pdf", "b.pdf", "指南.pdf"]
+    found = [{**row, "doc_name": name} for row, name in zip(rows(1, 4), names, strict=True)]
+    head = {"name": "s", "metrics": ["em"], "dataset": found, "doc_weights": weights}
+    run = evaluate(head, write_to=tmp_path)
+    results = compare_saved_runs({"a": tmp_path / "s/latest", "b": run}, min_pairs=0).results
+    for result in results.values():
+        assert result.mean_of("em") == pytest.approx(mean)
+    assert dict(results["a"].info.doc_weights) == dict(results["b"].info.doc_weights) == weights
+
+
+@pytest.mark.parametrize("written", ["null", "{}", None])
+def test_a_saved_run_without_weights_of_documents_has_none(
+    tmp_path: Path, written: str | None
+) -> None:
+    """Nor has one of an earlier version, which did not save them."""
+    evaluate({"name": "s", "metrics": ["em"], "dataset": rows(1, 4)}, write_to=tmp_path)
+    file = tmp_path / "s/latest/results.json"
+    head = json.loads(file.read_text("utf-8"))
+    del head["scenario"]["doc_weights"]
+    head["scenario"] |= {} if written is None else {"doc_weights": json.loads(written)}
+    file.write_text(json.dumps(head), "utf-8")
+    found = compare_saved_runs({"a": file, "b": file}, min_pairs=0).results["a"]
+    assert (found.mean_of("em"), dict(found.info.doc_weights)) == (0.25, {})
