@@ -14,7 +14,8 @@ from pytest_rageval.patching import patch_scenario, try_changes
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import read_point
 from pytest_rageval.run_paths import run_folder
-from pytest_rageval.scenario.loader import inspect_scenario
+from pytest_rageval.scenario.loader import inspect_scenario, read_scenario
+from pytest_rageval.scenario.variants import VARIANTS
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.verdicts import merged
@@ -34,7 +35,7 @@ from pytest_rageval.serving.web.run_store import (
     run_name,
     saved_in,
 )
-from pytest_rageval.serving.web.settings import Settings, read_settings, read_variants
+from pytest_rageval.serving.web.settings import Settings, read_settings, read_variants, refuse_own
 
 _MOST_POINTS: Final = 2000
 
@@ -250,6 +251,8 @@ class AppService:
         async with self._writing:
             _refuse_stale(entry, body)
             try:
+                variants = read_scenario(entry.path).data.get(VARIANTS) or {}
+                refuse_own(variants, read_settings(body, figures))
                 changed = await asyncio.to_thread(patch_scenario, entry.path, settings.nested)
             except ScenarioError as error:
                 raise Refused(400, str(error)) from error

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.errors import listed, shorten, unknown_name
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.serving.web.refusals import Refused
 
 _LARGEST = 1e100  # sums of weights stay finite
 _MOST_BOUNDS = 500
+_LISTED = 10
 _WEIGHTS: Final = {"metric_weights": "metric", "doc_weights": "doc"}
 _OF_ALL: Final = ("pass_rate", "unscored", "invalid")
 _OF_METRIC: Final = ((), ("lower_bound",))
@@ -112,6 +113,29 @@ def read_variants(body: Mapping[str, Any], known: Sequence[str]) -> tuple[str, .
             shown = shorten(str(name))
             raise Refused(400, f"variants: {unknown_name('variant', shown, known)}")
     return tuple(name for name in known if name in given)
+
+
+def refuse_own(variants: Mapping[str, Any], settings: Settings) -> None:
+    """Refuse values that variants of a file say themselves: above them, these would do nothing."""
+    for path in settings.values:
+        own = [name for name, keys in variants.items() if _says(keys or {}, path)]
+        if own:
+            where = f"written in variants ({listed(own, _LISTED)}), where it would stay as it is"
+            raise Refused(400, f"{'.'.join(path)}: {where}: change it there, in the file")
+
+
+def _says(keys: Any, path: Steps) -> bool:
+    """Return whether a variant has a value at ``path``, or one in place of what it leads through.
+
+    None and an empty mapping are in place of all that is above.
+    """
+    for at, step in enumerate(path):
+        if at and not (isinstance(keys, Mapping) and keys):
+            return True
+        if step not in keys:
+            return False
+        keys = keys[step]
+    return True
 
 
 # Weights

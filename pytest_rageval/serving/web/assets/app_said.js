@@ -43,6 +43,7 @@ RUN_WORDS.unshift(
   [/^there is no scenario to run$/, "没有可运行的场景"],
   [/^(.+) has changed since the page was loaded; load it anew$/, "$1 在页面加载后已被修改"],
   [/^the scenario's file cannot be read: /, "无法读取场景文件："],
+  [/written in variants \((.+)\), where it would stay as it is: change it there, in the file$/, "已写在变体（$1）中，那里不会改变：请在文件中修改"],
   [/^expected a body of at most (\d+) bytes$/, "内容过大：最多 $1 字节"],
   [/^the body has not come within (\S+) s$/, "$1 秒内未收到完整内容"],
   [/^no such data file: choose one of the list, or upload it$/, "没有这个数据文件：请从列表中选择或上传"],
