@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, UserError
+from pytest_rageval.model import title_of
 from pytest_rageval.patching import patch_scenario, try_changes
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import read_point
-from pytest_rageval.run_paths import run_folder
+from pytest_rageval.run_paths import base_of, run_folder
 from pytest_rageval.scenario.loader import inspect_scenario, read_scenario
 from pytest_rageval.scenario.variants import VARIANTS
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
@@ -32,6 +33,7 @@ from pytest_rageval.serving.web.run_store import (
     RunStore,
     file_inside,
     page_of,
+    point_dict,
     run_name,
     saved_in,
 )
@@ -265,14 +267,16 @@ class AppService:
         if event["event"] == "contest":
             ranked = self._store.contest(entry) if event["ranking"] else None
             return {"event": "contest", "gate": event["gate"], "contest": ranked}
-        shown = {key: value for key, value in event.items() if key != "folder"}
-        point = None
-        if "folder" in event:
-            folder, base = Path(event["folder"]), self._store.base(entry)
-            point = read_point(base, folder.relative_to(base).as_posix())
+        if "folder" not in event:
+            return {**event, "point": None}
+        # Not that of the entry: output_dir may have been edited while the run waited.
+        folder = Path(event["folder"])
+        base = base_of(folder, title_of(event["name"], event["variant"]))
+        point = read_point(base, folder.relative_to(base).as_posix())
         if point is None:
             return {**event, "point": None}
-        return {**shown, "point": self._store.point(point, entry)}
+        shown = {key: value for key, value in event.items() if key != "folder"}
+        return {**shown, "point": point_dict(point, base, entry)}
 
     # Saved runs
 

@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.evaluation import evaluate
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.serving.project import Project, ScenarioEntry
+from pytest_rageval.serving.web.app_service import AppService
 from pytest_rageval.serving.web.live_runs import Job, LiveRun, LiveRuns
 from pytest_rageval.serving.web.refusals import Refused
 
@@ -134,3 +138,44 @@ def test_a_saved_run_that_was_seen_before_is_not_later_because_a_clock_was_set(
         assert runs.unfinished("s", saved, "failed") == {"run": run.id, "verdict": "stopped"}
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "known", "now"),
+    [
+        ("s", "", None, ".rageval"),
+        ("s", "", "runs", "runs"),
+        ("s", "", "deep/runs", "deep/runs"),
+        ("bots/支持: v2", "", None, ".rageval"),
+        ("s", "dense", None, ".rageval"),
+        ("s", "gpt: 4o", "runs", "runs"),
+        ("s", "", None, "elsewhere"),
+        ("s", "", "runs", ".rageval"),
+        ("s", "dense", "runs", "elsewhere/runs"),
+    ],
+)
+def test_a_result_is_told_from_where_it_was_written(
+    tmp_path: Path, name: str, variant: str, known: str | None, now: str
+) -> None:
+    """[A24] Also where ``output_dir`` was edited while the run waited: it was an error."""
+    rows = [{"answer": "a", "references": ["a"]}]
+    scenario = {"name": name, "metrics": ["em"], "dataset": rows, "gates": {"em": 0.5}}
+    scenario |= {"variants": {variant: {}}} if variant else {}
+    path = tmp_path / "s.rageval.yaml"
+    evaluate(scenario, variant=variant, write_to=tmp_path / now, reports=["html"])
+    [folder] = {file.parent.resolve() for file in (tmp_path / now).rglob("results.json")}
+    service = AppService(Project("python", tmp_path, (), RunPaths(tmp_path)))
+    entry = ScenarioEntry(path, path.name, name, known, None, (variant,) if variant else ())
+    event = {"event": "result", "name": name, "variant": variant, "folder": str(folder)}
+    point = service._told(event, entry)["point"]
+    assert (point["verdict"], point["variant"]) == ("passed", variant)
+    assert point["page"].endswith(f"{folder.name}/report.html")
+
+
+def test_a_result_that_is_gone_or_was_not_written_has_no_figures(tmp_path: Path) -> None:
+    service = AppService(Project("python", tmp_path, (), RunPaths(tmp_path)))
+    entry = ScenarioEntry(tmp_path / "s.yaml", "s.yaml", "s")
+    event = {"event": "result", "name": "s", "variant": ""}
+    gone = {**event, "folder": str(tmp_path / ".rageval/s/20260101T000000-000000")}
+    for one in (gone, {**event, "problem": "no room"}):
+        assert service._told(one, entry) == {**one, "point": None}
