@@ -75,7 +75,7 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
     if name not in runs and folder_name(name) in files:
         return files[folder_name(name)]
     found = pick("run", name, [*runs, *files, *newest], begins=True)
-    return files[found] if found in files else home / found
+    return files[found] if found in files else home / newest.get(found, found)
 
 
 @dataclass(frozen=True)

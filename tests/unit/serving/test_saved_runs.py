@@ -85,7 +85,8 @@ def test_a_run_is_found_by_its_id_its_beginning_or_as_the_latest(runs: Runs) -> 
     """[E25]"""
     first, second = runs.run(rows([GOOD])), runs.run(rows([BAD]))
     assert runs.find("20260101T000000-abc") == runs.find("20260101") == first
-    assert runs.find("latest") == second
+    assert runs.find("latest") == runs.find("lat") == second
+    assert runs.find("previous") == runs.find("prev") == first
 
 
 def test_a_baseline_is_found_by_its_name(runs: Runs) -> None:
