@@ -344,7 +344,7 @@ def _columns(result: ScenarioResult) -> dict[str, Any]:
     docs = sorted({sample.doc_name for sample in samples if sample.doc_name is not None})
     number = {name: at for at, name in enumerate(docs)}
     return {
-        "id": [cut(sample.sample_id, _WIDTH) for sample in samples],
+        "id": [cut(sample.sample_id, _DOC_WIDTH) for sample in samples],
         "outcome": [sample.outcome for sample in samples],
         "docs": [cut(name, _DOC_WIDTH) for name in docs],
         "doc": [-1 if s.doc_name is None else number[s.doc_name] for s in samples],

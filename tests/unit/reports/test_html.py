@@ -98,6 +98,27 @@ def test_two_runs_differ_in_run_alone(
     assert page_of(ran, tmp_path) == text
 
 
+@pytest.mark.parametrize(
+    ("ids", "shown"),
+    [
+        (["a", "b"], None),
+        (["支持 #1", "</script>"], None),
+        (["", " a "], None),
+        (["x" * 299, "y" * 300], None),
+        (["/wiki/" + "a" * 330 + end for end in "12"], None),
+        (["中" * 2000, "b"], None),
+        (["x" * 9000, "b"], ["x" * 2000 + "…", "b"]),
+    ],
+)
+def test_ids_are_whole(
+    result: Result, tmp_path: Path, ids: list[str], shown: list[str] | None
+) -> None:
+    """A page that people label downloads them: cut, they were in no data, or two were one."""
+    samples = [SampleResult(name, at, scores={"f1": 0.5}) for at, name in enumerate(ids)]
+    found = data_of(page_of(decided(result(samples)), tmp_path))
+    assert found["samples"]["id"] == (shown or ids)
+
+
 def test_the_policy_allows_the_very_script_and_style(
     result: Result, samples: Sequence[SampleResult], tmp_path: Path
 ) -> None:

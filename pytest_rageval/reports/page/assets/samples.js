@@ -235,7 +235,7 @@ function sampleHeads(app) {
 function sampleRow(app, at) {
   const { run, state } = app;
   const { data } = run;
-  const id = data.samples.id[at];
+  const id = data.samples.id[at].slice(0, 300);
   const open = button(given(id), () => app.openSample(at), {
     class: "link",
     "aria-label": say("open_sample", { id }),
