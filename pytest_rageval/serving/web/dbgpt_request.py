@@ -38,16 +38,20 @@ _LONGEST_PROMPT: Final = 20_000
 _LISTED: Final = 10
 # A name as metrics have them, with numbers in its notation: no import path, no file, no text.
 _METRIC: Final = re.compile(r"[\w-]+(\(\w+=[\w.+-]+(, ?\w+=[\w.+-]+)*\))?(@\d+)?")
-# What would judge, weigh, mark, save or compare, none of which the answer shows.
+# What would judge, weigh, mark, save, draw or compare, none of which the answer shows.
 _EMPTY: Final[Mapping[str, Any]] = {
     "best": None,
     "compare": None,
+    "diagnose": None,
     "doc_weights": {},
     "gates": {},
     "group_by": None,
+    "human": None,
     "metric_weights": {},
+    "sample": None,
     "save_path": None,
     "skip": [],
+    "stop": None,
     "thresholds": {},
     "tolerate": None,
     "xfail": [],

@@ -102,6 +102,37 @@ def test_the_metrics_of_the_request_replace_those_of_the_scenario(scenario: Scen
     assert found.key_map == {"contexts": "prediction", "reference_contexts": "contexts"}
 
 
+@pytest.mark.parametrize(
+    ("text", "is_left_out"),
+    [
+        ("description: of the handbook", False),
+        ("refusals: phrases", False),
+        ("match: contains", True),  # as it is
+        ("citations: brackets", False),
+        ("bands: {good: 0.9}", False),
+        ("embedding: e", False),
+        ("output_dir: out", False),
+        ("target: {url: 'http://127.0.0.1:1/'}", True),  # the rows have what it would be asked for
+        ("xfail: [{where: {id: a}, reason: late}]", True),
+        ("compare: main", True),
+        ("sample: {n: 20, against: main}", True),
+        ("stop: decided", True),
+        ("diagnose: true", True),
+        ("diagnose: {generation: f1}", True),
+        ("human: {file: labels.csv, of: f1, levels: [0, 1]}", True),
+        ("human: labels.csv", True),
+    ],
+)
+def test_what_judges_or_draws_the_rows_of_the_scenario_is_left_out(
+    tmp_path: Path, text: str, is_left_out: bool
+) -> None:
+    """[B12] Gates, labels, a saved run or metrics that it needs are not there: it was refused."""
+    head = "name: handbook\ndataset: rows.jsonl\nmetrics: [f1]\ngates: {f1: 0.5}\n"
+    found = changes(of_text(tmp_path, f"{head}{text}\n"), RECALL)
+    assert (text.partition(":")[0] in found.values) is is_left_out
+    assert found.values["gates"] == {}
+
+
 def test_a_metric_of_the_scenario_keeps_its_options_and_threshold(scenario: Scenario) -> None:
     """[B12] By any of its names; its own by that which the scenario gives it."""
     found = changes(scenario, APP, evaluate_metrics=["politeness", "f1", "mrr@3"])
