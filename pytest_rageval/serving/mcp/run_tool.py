@@ -161,6 +161,9 @@ def _weight_options(weights: Weights, outline: Mapping[str, Any]) -> list[str]:
         ("document", weights.documents, documents),
     ):
         for name in weights_by_name:
+            if name not in names and name in outline["own_weights"]:
+                message = f"{name} has not one weight in all variants; name one with 'variant'"
+                raise UserError([Problem("weights", message)])
             pick(kind, name, names)
     return Settings(weights_by_path(weights.metrics, weights.documents)).run_options()
 

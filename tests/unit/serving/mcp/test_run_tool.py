@@ -39,6 +39,7 @@ def outline(usd: float = 0.0, *unpriced: str) -> dict[str, Any]:
         "metrics": [{"name": "f1", "weight": 1.0}],
         "docs": {"a.md": 1},
         "doc_weights": {"b.md": 2.0},
+        "own_weights": [],
         "cost": {"usd": usd, "unpriced": list(unpriced)},
     }
 
@@ -116,12 +117,18 @@ def test_weights_become_options(tmp_path: Path) -> None:
     [
         (Weights(metrics={"f11": 1}), "unknown metric 'f11'. Did you mean 'f1'? Known: f1"),
         (Weights(documents={"../a.md": 1}), "unknown document '../a.md'. Did you mean 'a.md'?"),
+        (Weights(metrics={"EM": 1}), "unknown metric 'EM'. Known: f1"),
+        (
+            Weights(metrics={"f1": 2, "em": 1}),
+            "weights: em has not one weight in all variants; name one with 'variant'",
+        ),
+        (Weights(documents={"own.md": 1}), "weights: own.md has not one weight in all variants;"),
     ],
 )
 def test_unknown_names_of_weights_list_the_known_ones(weights: Weights, message: str) -> None:
     """[E25] Nothing else of an argument becomes part of a command."""
     with pytest.raises(UserError) as caught:
-        _weight_options(weights, outline())
+        _weight_options(weights, {**outline(), "own_weights": ["em", "own.md"]})
     assert str(caught.value).startswith(message)
 
 
