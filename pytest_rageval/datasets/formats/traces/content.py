@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pytest_rageval.datasets.cells import value_or_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.text.codec import read_json
+
+_Chat = list[tuple[str, str]]
 
 _USER: Final = frozenset({"user", "human", "humanmessage"})
 _ASSISTANT: Final = frozenset({"assistant", "ai", "model", "aimessage", "aimessagechunk"})
@@ -104,19 +107,17 @@ def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
         is_other = isinstance(spelled, Mapping) or _holds_objects(spelled) or _withholds(spelled)
         return question_in(spelled, depth) or (None if is_other or not spelled else value)
     if depth and isinstance(value, list):
-        said = _said(value, _USER)
-        if said is not None:
-            return said[-1] if said else None
+        if chat := _chat(value):
+            return next((text for role, text in reversed(chat) if role in _USER), None)
         return question_in(value[0], depth - 1) if len(value) == 1 else _first_text(value)
     if not depth or not isinstance(value, Mapping) or _is_of_another(value, _USER):
         return None
     return _named(value, _QUESTION, "question", question_in, depth)
 
 
-def _said(messages: list[Any], roles: frozenset[str]) -> list[str] | None:
-    """Return what the ``roles`` say in messages; None where these are of no known speaker."""
-    said = [(role, text) for role, text in messages_in(messages) if role in _SPEAKERS]
-    return [text for role, text in said if role in roles] if said else None
+def _chat(messages: list[Any]) -> _Chat:
+    """Return role and text of the messages of known speakers."""
+    return [(role, text) for role, text in messages_in(messages) if role in _SPEAKERS]
 
 
 def _is_of_another(value: Mapping[str, Any], roles: frozenset[str]) -> bool:
@@ -130,7 +131,27 @@ def _holds_objects(value: Any) -> bool:
     return any(isinstance(part, Mapping | list) for part in value)
 
 
-def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
+def _answered(chat: _Chat) -> str | None:
+    """Return what the assistant says last."""
+    return next((text for role, text in reversed(chat) if role in _ASSISTANT), None)
+
+
+def _left_open(chat: _Chat) -> str | None:
+    """Return the question behind the answer to another one, if nobody said it before.
+
+    Else what the assistant says last.
+    """
+    answer = _answered(chat)
+    said = [text for role, text in chat if role in _USER | _ASSISTANT]
+    asked = [text for role, text in chat if role in _USER]
+    if answer is None or not asked or said.index(asked[-1]) != len(said) - 1:
+        return answer
+    return asked[-1] if said.index(asked[0]) < said.index(answer) else answer
+
+
+def answer_in(
+    value: Any, depth: int = _DEEPEST, of_chat: Callable[[_Chat], str | None] = _answered
+) -> str | None:
     """Return the answer in the output of a step; None where none, or no certain one, is there.
 
     A text that spells an object without an answer is the answer as it is, unless the object says
@@ -141,16 +162,20 @@ def answer_in(value: Any, depth: int = _DEEPEST) -> str | None:
     """
     if isinstance(value, str):
         spelled = decoded(value)
-        found = None if isinstance(spelled, str) else answer_in(spelled, depth)
+        found = None if isinstance(spelled, str) else answer_in(spelled, depth, of_chat)
         return found or (None if _withholds(spelled) else _text(value))
     if depth and isinstance(value, list):
-        said = _said(value, _ASSISTANT)
-        if said is not None:
-            return said[-1] if said else None
-        return answer_in(value[0], depth - 1) if len(value) == 1 else None
+        if chat := _chat(value):
+            return of_chat(chat)
+        return answer_in(value[0], depth - 1, of_chat) if len(value) == 1 else None
     if not depth or not isinstance(value, Mapping) or _is_of_another(value, _ASSISTANT):
         return None
-    return _named(value, _ANSWER, "answer", answer_in, depth)
+    return _named(value, _ANSWER, "answer", partial(answer_in, of_chat=of_chat), depth)
+
+
+def left_open_in(value: Any) -> str | None:
+    """Return what is read as the answer, or a question behind it in its chat."""
+    return answer_in(value, of_chat=_left_open)
 
 
 def _withholds(value: Any) -> bool:

@@ -17,6 +17,7 @@ from pytest_rageval.datasets.formats.traces.content import (
     decoded,
     documents_in,
     is_hidden,
+    left_open_in,
     question_in,
 )
 from pytest_rageval.datasets.formats.traces.span import Span, as_number, list_at, pick
@@ -267,6 +268,11 @@ def question_of(span: Span) -> str | None:
 def answer_of(span: Span) -> str | None:
     """Return the answer in the span's output, None without a certain one."""
     return next(filter(None, map(answer_in, _values(span, "output"))), None)
+
+
+def left_open_of(span: Span) -> str | None:
+    """Return the answer in the span's output, or a question behind it in its chat."""
+    return next(filter(None, map(left_open_in, _values(span, "output"))), None)
 
 
 def input_of(span: Span) -> Any:

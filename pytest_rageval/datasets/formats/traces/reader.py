@@ -17,7 +17,7 @@ from pytest_rageval.datasets.formats.pages import (
     said_of_pages,
 )
 from pytest_rageval.datasets.formats.parquet import read_parquet
-from pytest_rageval.datasets.formats.traces import otel, tools
+from pytest_rageval.datasets.formats.traces import doubts, otel, tools
 from pytest_rageval.datasets.formats.traces.conventions import conventions_of
 from pytest_rageval.datasets.formats.traces.documents import json_documents
 from pytest_rageval.datasets.formats.traces.rows import TraceRow, is_of_questions, row_of
@@ -162,6 +162,8 @@ def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
         raise file.refuse(_without_texts(traces))
     file.notes.extend(_notes(file, collected, traces, chosen))
     file.notes.extend([*_without_ids(file, rows), *_unrecorded(file, rows)])
+    if "answer" not in mapped:
+        file.notes.extend(_doubts(file, chosen, rows))
     yield from _numbered(rows, broken, collected.last_trace)
 
 
@@ -356,6 +358,27 @@ def _unrecorded(file: DataFile, rows: Sequence[TraceRow]) -> Iterator[str]:
         yield (
             f"{_place(file, unknown[0].line)}: {_count(len(unknown), 'trace')} in which it is not "
             f"recorded what a search found: {unknown[0].fields[UNRECORDED_SEARCH]}"
+        )
+
+
+def _doubts(file: DataFile, traces: Sequence[Trace], rows: Sequence[TraceRow]) -> Iterator[str]:
+    """Yield a warning for answers that may be those of an earlier turn, or of another step."""
+    read = [pair for pair in zip(traces, rows, strict=True) if pair[1].fields["answer"]]
+    answered = [(trace, row) for trace, row in read if not row.flaw]
+    is_open = [row for trace, row in answered if doubts.is_open(trace, row.fields)]
+    if is_open:
+        yield (
+            f"{_place(file, is_open[0].line)}: {_count(len(is_open), 'trace')} whose chat ends "
+            f"without an answer to its question, first {is_open[0].fields['id']}: what was said "
+            "before the question is read as the answer; leave such traces out"
+        )
+    failed = [(row, said) for trace, row in answered if (said := doubts.failed_behind(trace))]
+    if failed:
+        row, names = failed[0]
+        yield (
+            f"{_place(file, row.line)}: {_count(len(failed), 'trace')} in which a step failed "
+            "behind the one whose text is read as the answer, and may have had to answer, first "
+            f"{row.fields['id']} ({names}): export the output of the root span"
         )
 
 

@@ -113,15 +113,13 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> T
 def _content(
     trace: Trace, steps: Sequence[Span], documents: Sequence[Document] | None
 ) -> dict[str, Any]:
-    request_roots = [
-        span for span in trace.roots if span.kind not in ("retrieval", "rerank", "embedding")
-    ]
-    question = _question(trace, request_roots, steps)
-    answer = _answer(request_roots, steps)
+    roots = request_roots(trace)
+    question = _question(trace, roots, steps)
+    answer = _answer(roots, steps)
     has_ids = documents is not None and all(document.id for document in documents)
     has_texts = documents is not None and all(document.text for document in documents)
-    root_input = decoded(_first(input_of, request_roots))
-    root_output = decoded(_first(output_of, reversed(request_roots)))
+    root_input = decoded(_first(input_of, roots))
+    root_output = decoded(_first(output_of, reversed(roots)))
     return {
         "question": question,
         "answer": answer,
@@ -133,18 +131,23 @@ def _content(
     }
 
 
+def request_roots(trace: Trace) -> list[Span]:
+    """Return the roots that may have the question and the answer."""
+    return [span for span in trace.roots if span.kind not in ("retrieval", "rerank", "embedding")]
+
+
 def _first(side: Callable[[Span], Any], spans: Iterable[Span]) -> Any:
     """Return the input or the output of the first step that has one, None without any."""
     return next((found for found in map(side, spans) if found is not None), None)
 
 
-def _question(trace: Trace, request_roots: Sequence[Span], steps: Sequence[Span]) -> str | None:
+def _question(trace: Trace, roots: Sequence[Span], steps: Sequence[Span]) -> str | None:
     """Return the root's question; without an input there, that of the highest step with one.
 
     A model's prompt may hold the passages, too: what the retrieval was asked is the question if the
     prompt has it.
     """
-    top = next((span for span in request_roots if input_of(span) is not None), None)
+    top = next((span for span in roots if input_of(span) is not None), None)
     if top is not None and top.kind != "llm":
         return question_of(top)
     inner = (span for span in trace.below(trace.roots) if span.kind in _WHOLE)
@@ -157,20 +160,20 @@ def _question(trace: Trace, request_roots: Sequence[Span], steps: Sequence[Span]
     return query if asked is None or (query and query in asked) else asked
 
 
-def _answer(request_roots: Sequence[Span], steps: Sequence[Span]) -> str | None:
+def _answer(roots: Sequence[Span], steps: Sequence[Span]) -> str | None:
     """Return the root's answer; without an output there, that of the last model.
 
     Not where the trace failed or has no end: nobody was given that answer. An output that is empty
     is what was given.
     """
-    if any(_error_of(span) is not None for span in request_roots):
+    if any(_error_of(span) is not None for span in roots):
         return None
-    last = next((span for span in reversed(request_roots) if output_of(span) is not None), None)
+    last = next((span for span in reversed(roots) if output_of(span) is not None), None)
     if last is not None:
         return answer_of(last)
-    if any(map(has_empty_output, request_roots)):
+    if any(map(has_empty_output, roots)):
         return ""
-    if any(span.end_ns is None for span in request_roots):
+    if any(span.end_ns is None for span in roots):
         return None
     models = (span for span in reversed(steps) if span.kind == "llm" and span.error is None)
     return next(filter(None, map(answer_of, models)), None)
