@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.recognise import SUFFIXES, import_hint, is_scenario, names_promptfoo
 from pytest_rageval.text.printable import one_line, printable
 
@@ -36,6 +37,21 @@ def item_name(sample_id: str) -> str:
     if name.startswith(WHOLE_PREFIXES):
         name = name.replace(":", "_", 1)
     return name or "sample"
+
+
+def look_alike(wanted: str, ids: Mapping[str, str]) -> str:
+    """Return which sample runs in place of the ``wanted`` id; "" where it does, or none does.
+
+    ``ids`` are those of the samples by their names, which may be wanted as well.
+    """
+    plain = one_line(wanted)
+    found = ids.get(item_name(wanted))
+    own = next((name for name, sample_id in ids.items() if one_line(sample_id) == plain), "")
+    if found is None or one_line(found) == plain or (not own and plain in ids):
+        return ""
+    shown = shorten(repr(wanted))
+    how = f"to run {shown}, name it {own}" if own else f"no sample has the id {shown}"
+    return f"that is the name of the sample {shorten(repr(found))}; {how}"
 
 
 class Names:

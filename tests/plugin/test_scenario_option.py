@@ -64,6 +64,54 @@ def test_samples_are_chosen_by_their_ids(project: Project) -> None:
     assert project.results()["complete"] is True
 
 
+LONG = "Wie lange ist die Frist? " * 10
+
+
+@pytest.mark.parametrize(
+    ("ids", "wanted", "ran", "told"),
+    [
+        # an id as the data have it, or as pytest shows it
+        (["faq::1", "faq::2"], "faq::1", "faq:1", ""),
+        (["faq::1", "faq::2"], "faq:1", "faq:1", ""),
+        (["双源::CT"], "双源::CT", "双源:CT", ""),
+        (["x[1]", "x[2]"], "x[2]", "x(2)", ""),
+        (["x[1]", "x[2]"], "x(2)", "x(2)", ""),
+        (["a  b", "a c"], "a  b", "a b", ""),
+        (["a::b[1]"], "a::b[1]", "a:b(1)", ""),
+        (["faq:1", "faq::1"], "faq:1", "faq:1", ""),
+        (["faq:1", "faq::1"], "faq:1~2", "faq:1~2", ""),
+        (["faq::1", "faq:1~2"], "faq:1~2", "faq:1~2", ""),
+        (["gate:x", "b"], "gate_x", "gate_x", ""),
+        (["q1", "q2"], "q1", "q1", ""),
+        ([LONG, "b"], LONG, LONG[:200], ""),
+        # another sample took its name first
+        (
+            ["faq:1", "faq::1"],
+            "faq::1",
+            "faq:1",
+            "sample 'faq:1'; to run 'faq::1', name it faq:1~2",
+        ),
+        (["faq::1", "faq:1"], "faq:1", "faq:1", "sample 'faq::1'; to run 'faq:1', name it faq:1~2"),
+        (["a(1)", "a[1]"], "a[1]", "a(1)", "sample 'a(1)'; to run 'a[1]', name it a(1)~2"),
+        ([f"{LONG}a", f"{LONG}b"], f"{LONG}b", LONG[:200], "name it Wie lange"),
+        # none has it
+        (["faq:1", "faq:2"], "faq::1", "faq:1", "sample 'faq:1'; no sample has the id 'faq::1'"),
+        (["题:1"], "题::1", "题:1", "sample '题:1'; no sample has the id '题::1'"),
+    ],
+)
+def test_a_sample_is_named_by_its_id_or_as_pytest_shows_it(
+    project: Project, ids: list[str], wanted: str, ran: str, told: str
+) -> None:
+    """[A1, A2] Where another sample took the name of the id, it is told which one runs."""
+    project.rows([{"id": name, "answer": "a", "references": ["a"]} for name in ids])
+    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl")
+    result = project.pytest("-v", "-W", "default", f"--rag-scenario=qa.rageval.yaml::{wanted}")
+    result.assert_outcomes(passed=1, warnings=1 if told else 0)
+    result.stdout.fnmatch_lines([f"qa.rageval.yaml::{ran} PASSED*"])
+    assert told in " ".join(result.stdout.str().split())
+    assert bool(told) == ("that is the name of the sample" in result.stdout.str())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -80,6 +128,19 @@ def test_what_is_not_there_is_wrong_use_of_the_command_line(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+def test_a_sample_of_a_variant_is_named_by_its_id(project: Project) -> None:
+    """[A1] The name of the variant is no part of it; the other variant has nothing to tell."""
+    ids = ("faq:1", "faq::1", "q1")
+    project.rows([{"id": name, "answer": "a", "references": ["a"]} for name in ids])
+    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl\nvariants: {dense: {}, own: {}}")
+    named = "--rag-scenario=qa.rageval.yaml::dense::"
+    project.pytest(f"{named}faq:1", f"{named}q1").assert_outcomes(passed=2)
+    result = project.pytest("-W", "default", f"{named}faq::1")
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*qa.rageval.yaml::dense::faq::1*name it faq:1~2*"])
+    project.pytest(f"{named}faq:1~2").assert_outcomes(passed=1)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,9 +23,9 @@ from pytest_rageval.errors import BaselineError, DuplicateNameError, Problem, Us
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView, title_of
 from pytest_rageval.plugin.collect import RagevalWarning
-from pytest_rageval.plugin.names import Names, tag_name
+from pytest_rageval.plugin.names import Names, look_alike, tag_name
 from pytest_rageval.plugin.option_values import Overriding
-from pytest_rageval.plugin.options import SHARD, VARIANT, touching
+from pytest_rageval.plugin.options import SCENARIO, SHARD, VARIANT, touching
 from pytest_rageval.plugin.run.items import ENGINE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_hooks import (
     GATES,
@@ -203,6 +203,7 @@ def case_items(parent: pytest.Collector, plan: Plan) -> list[SampleItem]:
     plan = _with_engine(plan, parent)
     names = Names()
     named = {case.index: names.give(case.id) for case in plan.cases}
+    _warn(_look_alikes(parent, plan, named), parent)
     kind = SampleItem if plan.target is None or plan.target.fixture is None else FixtureItem
     items = []
     for case in chosen_cases(plan, parent.config):
@@ -211,6 +212,17 @@ def case_items(parent: pytest.Collector, plan: Plan) -> list[SampleItem]:
             item.add_marker(mark)
         items.append(item)
     return items
+
+
+def _look_alikes(parent: pytest.Collector, plan: Plan, names: Mapping[int, str]) -> Iterator[str]:
+    """Yield where ``--rag-scenario`` names an id, and another sample runs."""
+    variant = f"{plan.info.variant}::" if plan.info.variant else ""
+    for entry in SCENARIO.entries(parent.config):
+        wanted = entry.text.partition("::")[2].removeprefix(variant)
+        ids = {names[case.index]: case.id for case in plan.cases} if wanted else {}
+        other = look_alike(wanted, ids)
+        if other and parent.path in {path for path, _ in SCENARIO.read(entry)}:
+            yield f"{entry}: {other}"
 
 
 class FixtureScenarioFile(ScenarioFile, pytest.Module):
