@@ -12,7 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from pytest_rageval.datasets.cells import BadValueError, is_missing, list_in_text, value_in_text
+from pytest_rageval.datasets.cells import (
+    BadValueError,
+    is_missing,
+    list_in_text,
+    value_in_text,
+    value_or_text,
+)
 from pytest_rageval.datasets.turns import answers_of, before_question, place_of_question
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
@@ -56,6 +62,9 @@ def read_answer_fields(
         _read_structured(found)
     if "history" in names:
         doubt = _divide_messages(found, columns.get("history", ""))
+        if "answer" in found and "answer" not in values:  # it is one of the turns
+            own = "question" if isinstance(values.get("question"), list | tuple) else "history"
+            doubt = doubt or _before_a_call(values[own], columns.get(own, own))
         if doubt and doubts is not None:
             doubts[doubt] += 1
     return found
@@ -128,6 +137,20 @@ def _is_call(item: Any) -> bool:
     """Return whether a message calls a tool and says nothing."""
     is_silent = isinstance(item, Mapping) and item.get("content") is None
     return is_silent and bool(item.get("tool_calls") or item.get("function_call"))
+
+
+def _before_a_call(turns: Any, column: str) -> str:
+    """Return the doubt that turns leave which end with a call of a tool; "" for others."""
+    if isinstance(turns, str) and "_call" not in turns:
+        return ""  # to read a long text once more takes as long
+    spelled = value_or_text(turns)
+    said = spelled.get("messages") if isinstance(spelled, Mapping) else spelled
+    if not (isinstance(said, list | tuple) and said and _is_call(said[-1])):
+        return ""
+    return (
+        f"{column!r} ends with a call of a tool, and nothing follows: what the assistant said "
+        "before it is read as the answer. If it is none, leave the row out"
+    )
 
 
 def _message(item: Any, at: int, name: str) -> Mapping[str, str]:
