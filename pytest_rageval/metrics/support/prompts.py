@@ -181,7 +181,7 @@ def _verdict(verdict: Any) -> tuple[int, Cell]:
 
 
 _DENIES: Final = (
-    r"\b(?:contradict\w*|(?:not|n.t) (?:\w+ )?(?:support|stat|mention|sa[yi]|nam|cover|hold)\w*)"
+    r"\b(?:contradict\w*|(?:not|n['’]t) (?:\w+ )?(?:support|stat|mention|sa[yi]|nam|cover|hold)\w*)"
     r"|矛盾|[没未不]有?(?:支持|提[到及]|说明)"
 )
 """Of a reason beside full support; the prompt asks for none there."""

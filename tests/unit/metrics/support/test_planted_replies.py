@@ -113,14 +113,18 @@ def test_words_behind_verdicts_may_take_them_back(more: str, is_read: bool) -> N
 
 @pytest.mark.parametrize(
     "reason",
-    ["The source contradicts it.", "It is not mentioned.", "资料没有提到。", "与资料矛盾。"],
+    [
+        *("The source contradicts it.", "It is not mentioned.", "It is n't stated."),
+        *("资料没有提到。", "与资料矛盾。"),
+    ],
 )
 def test_full_support_with_a_reason_against_it_is_no_verdict(reason: str) -> None:
     full = json.dumps({"verdicts": [{"n": 1, "support": "full", "reason": reason}]})
     with pytest.raises(UnreadableReplyError, match='"support" is full, and its reason'):
         CellsReply(1)(full)
-    kind = json.dumps({"verdicts": [{"n": 1, "support": "full", "reason": "It says: no fee."}]})
-    assert CellsReply(1)(kind)[0].level == "full"
+    for honest in ("It says: no fee.", "The net coverage is 80 %, the net holdings are 5."):
+        kind = json.dumps({"verdicts": [{"n": 1, "support": "full", "reason": honest}]})
+        assert CellsReply(1)(kind)[0].level == "full"
 
 
 def test_a_correction_that_is_cut_off_leaves_no_verdict() -> None:
