@@ -56,9 +56,10 @@ def one_output_a_row(rows: Iterable[Row | BrokenRow], file: DataFile) -> Iterato
 
 
 def _outputs(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the columns that hold outputs."""
+    """Yield the columns that hold outputs; a status alone may be one of a table's own."""
     for name, cell in fields.items():
-        if f"{name} {_FIRST_BESIDE[0]}" in fields or (isinstance(cell, str) and _verdict(cell)):
+        has_beside = all(f"{name} {beside}" in fields for beside in _FIRST_BESIDE)
+        if has_beside or (isinstance(cell, str) and _verdict(cell)):
             yield name
 
 

@@ -111,11 +111,31 @@ def test_a_cell_without_a_verdict_is_invalid(
     assert "begins with no verdict" in invalid("r.csv", content, **KEYS)[2].reason
 
 
-def test_other_tables_stay_as_they_are(samples: Samples) -> None:
+PROJECT = ["Project", "Project Status", "Ticket", "Ticket Status"]
+
+
+@pytest.mark.parametrize(
+    ("beside", "values"),
+    [
+        (["Status", "Score"], ["PASS", "1.00"]),
+        (["Status", "Score", "Comment"], ["PASS", "1.00", "fine"]),
+        (["Ticket Score", "Named Scores"], ["1.00", "x"]),
+        (["Project", "Project Score", "Project Comment"], ["Alpha", "3", "old"]),
+        (["Project", "Project status"], ["Alpha", "Open"]),
+        (["Project Status"], ["Open"]),
+        (PROJECT, ["Alpha", "Open", "T-1", "Done"]),
+        (["Project Status", "Project"], ["Open", "Alpha"]),
+        (PROJECT[:2], ["", "Open"]),
+        (["Order", "Order Status", "Order Score"], ["17", "PASS", "1.00"]),
+        (["项目", "项目 Status"], ["甲", "完成"]),
+    ],
+)
+def test_other_tables_stay_as_they_are(
+    samples: Samples, beside: list[str], values: list[str]
+) -> None:
     """Brackets in a header or a cell, a status and a score are no results of promptfoo."""
-    content = table(
-        ["question", "[my] answer", "Status", "Score"], ["When?", "[PASS] it on", "PASS", "1.00"]
-    )
+    content = table(["question", "[my] answer", *beside], ["When?", "[PASS] it on", *values])
     (found,) = samples("r.csv", content, key_map={"answer": "[my] answer"})
     assert found.answer == "[PASS] it on"
-    assert dict(found.metadata) == {"Status": "PASS", "Score": "1.00"}
+    filled = zip(beside, values, strict=True)
+    assert found.metadata == {name: value for name, value in filled if value}
