@@ -23,7 +23,7 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
 )
-from pytest_rageval.targets.templates import HISTORY, Template, history_text
+from pytest_rageval.targets.templates import HISTORY, Template
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Message
@@ -43,8 +43,8 @@ class ChatOptions(ModelSpec, TargetOptions):
     system: str | None = Field(None, description="the system message, filled in like prompt")
     prompt: str = Field(
         "{question}",
-        description="the user message; {contexts} and other fields are filled in, lists with "
-        "blank lines between their parts",
+        description="the user message; {contexts} and other fields are filled in, lists of "
+        "texts with blank lines between their parts, other lists as JSON",
     )
 
     @property
@@ -129,7 +129,7 @@ class ChatTarget:
             for message in (() if is_placed else sample.history or ())
         ]
         asked = [
-            Message("system" if role == "system" else "user", _filled(template, sample))
+            Message("system" if role == "system" else "user", template.fill_text(sample, {}))
             for role, template in self._turns
         ]
         return [*asked[:-1], *earlier, *asked[-1:]]
@@ -140,15 +140,6 @@ _ROLES: Final[Mapping[str, Literal["system", "user", "assistant"]]] = {
     "assistant": "assistant",
 }
 """What a model is told of who said a message; anyone else is the user."""
-
-
-def _filled(template: Template, sample: Sample) -> str:
-    if template.value == f"{{{HISTORY}}}":
-        return history_text(sample.history or ())
-    filled = template.fill(sample, {})
-    if filled is None:
-        raise TargetError("not asked: the row lacks what the prompt shows")
-    return filled if isinstance(filled, str) else "\n\n".join(map(str, filled or ()))
 
 
 def _make(options: ChatOptions, context: TargetContext) -> Target:

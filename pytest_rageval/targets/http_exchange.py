@@ -41,7 +41,7 @@ from pytest_rageval.redaction import (
     without_credentials,
 )
 from pytest_rageval.targets.base import TargetError
-from pytest_rageval.targets.templates import Template, outline, places
+from pytest_rageval.targets.templates import HISTORY, Template, outline, places
 from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.json_value import change_texts
 
@@ -233,10 +233,12 @@ class RequestMaker:
     def _filled_body(self, sample: Sample) -> bytes | None:
         if not self._has_body:
             return None
-        filled = self._body.fill(sample, self._variables)
         if self._is_text:
-            return str(filled).encode("utf-8", "replace")
-        return json.dumps(filled).encode("ascii")
+            text = self._body.fill_text(sample, self._variables)
+            if not text and HISTORY not in self._body.fields:  # a list without parts is one
+                text = "[]" if self._body.fill(sample, self._variables) == [] else text
+            return text.encode("utf-8", "replace")
+        return json.dumps(self._body.fill(sample, self._variables)).encode("ascii")
 
     def _add_headers(self) -> None:
         names = {name.lower() for name in self._headers}

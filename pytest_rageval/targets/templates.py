@@ -30,9 +30,9 @@ class Template:
     """A value of JSON whose texts may name fields of a row; ``fields`` are those that it names.
 
     A text that is nothing but one place becomes the field itself: contexts stay a list, numbers
-    stay numbers, and what the row lacks is null. Anywhere else a field is put as text: of a list,
-    its parts with a blank line between them; of ``{history}``, a line for each message, and nothing
-    in a first turn. ``{{question}}`` is the text ``{question}`` itself.
+    stay numbers, and what the row lacks is null. Anywhere else a field is put as text: of a list
+    of texts, these with a blank line between them; of ``{history}``, a line for each message, and
+    nothing in a first turn. ``{{question}}`` is the text ``{question}`` itself.
     Raises TargetError for a name that is no field.
     """
 
@@ -55,6 +55,13 @@ class Template:
         """
         return change_texts(self.value, _Filling(sample, variables, escape).text)
 
+    def fill_text(self, sample: Sample, variables: Mapping[str, str]) -> str:
+        """Return the value, a text, with the sample's fields as text, also a field that is alone.
+
+        Raises TargetError where the row lacks one.
+        """
+        return _PLACE.sub(_Filling(sample, variables, str).put, self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class _Filling:
@@ -67,11 +74,12 @@ class _Filling:
     def text(self, template: str) -> Any:
         whole = _PLACE.fullmatch(template)
         if whole is None or not whole["name"]:
-            return _PLACE.sub(self._put, template)
+            return _PLACE.sub(self.put, template)
         found = _value(self.sample, whole["name"])
         return self.escape(found) if isinstance(found, str) else found
 
-    def _put(self, place: re.Match[str]) -> str:
+    def put(self, place: re.Match[str]) -> str:
+        """Return what stands in a place of a longer text."""
         if place["literal"]:
             return str(place["literal"])
         if place["variable"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from pytest_rageval.targets.base import Answer, TargetContext
 from pytest_rageval.targets.http_service import HttpOptions, HttpTarget
 
 Ask = Callable[..., Answer]
+METADATA = {"lang": "en", "n": 3, "deep": {"er": "甲"}, "no_parts": []}
+SAMPLE = Sample("s", contexts=("a", "b"), metadata=METADATA)
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def ask(app: FakeApp) -> Ask:
         async def run() -> Answer:
             target = HttpTarget(given, TargetContext(timeout_s=30.0))
             try:
-                return await target.answer(Sample("s", question=question, metadata={"lang": "en"}))
+                return await target.answer(replace(SAMPLE, question=question))
             finally:
                 await target.aclose()
 

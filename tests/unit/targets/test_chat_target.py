@@ -67,6 +67,32 @@ def test_the_prompt_shows_the_row(server: FakeOpenAI, ask: Callable[..., Answer]
     assert found.latency_s is not None
 
 
+@pytest.mark.parametrize(
+    ("prompt", "sent"),
+    [
+        ("{question}", "Where?"),
+        ("{contexts}", "In Paris.\n\nOn the Seine."),
+        ("{references}", "Paris"),
+        ("{metadata.lang}", "en"),
+        ("{tags}", ""),
+        ("{history}", ""),
+        ("{metadata.n} {metadata.deep}", '3 {"er": "甲"}'),
+        ("{metadata.n}", "3"),
+        ("{metadata.none_yet}", "0"),
+        ("{metadata.deep}", '{"er": "甲"}'),
+        ("{reference_ids}", '{"d1": 2}'),
+        ("{metadata.parts}", '[{"a": 1}]'),
+    ],
+)
+def test_a_field_is_shown_as_text_also_alone(
+    server: FakeOpenAI, ask: Callable[..., Answer], prompt: str, sent: str
+) -> None:
+    metadata = {"lang": "en", "n": 3, "none_yet": 0, "deep": {"er": "甲"}, "parts": [{"a": 1}]}
+    known = {"references": ("Paris",), "reference_ids": {"d1": 2}, "metadata": metadata}
+    ask(replace(SAMPLE, **known), prompt=prompt)
+    assert [turn["content"] for turn in server.chats[0].body["messages"]] == [sent]
+
+
 def test_a_temperature_is_sent_only_when_it_is_given(
     server: FakeOpenAI, ask: Callable[..., Answer]
 ) -> None:

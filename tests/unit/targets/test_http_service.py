@@ -32,6 +32,7 @@ pytest.importorskip("aiohttp")
 
 Ask = Callable[..., Answer]
 KEY = "key-0123456789"
+TEXT = "text/plain; charset=utf-8"
 
 
 def failure(ask: Ask, question: str = "say Paris", **options: Any) -> TargetError | ClientError:
@@ -68,13 +69,31 @@ def test_the_body_is_a_template_over_the_row(app: FakeApp, ask: Ask) -> None:
     ("body", "kind", "raw"),
     [
         ('{"question": "{question}"}', "application/json", b'{"question": "say \\"x\\""}'),
-        ("Q: {question}", "text/plain; charset=utf-8", b'Q: say "x"'),
+        ('["{question}", "{doc_name}"]', "application/json", b'["say \\"x\\"", null]'),
+        ('{"k": "{metadata.n}"}', "application/json", b'{"k": 3}'),
+        ("Q: {question}", TEXT, b'Q: say "x"'),
+        ("{question}", TEXT, b'say "x"'),
+        ("{metadata.lang}", TEXT, b"en"),
+        ("{metadata.n}", TEXT, b"3"),
+        ("{{question}}", TEXT, b"{question}"),
+        ("{contexts}", TEXT, b"a\n\nb"),
+        ("{metadata.deep}", TEXT, '{"er": "甲"}'.encode()),
+        ("{history}", TEXT, b""),
+        ("Found: {metadata.no_parts}", TEXT, b"Found: "),
+        ("{metadata.no_parts}", TEXT, b"[]"),
     ],
 )
 def test_a_body_may_be_text(app: FakeApp, ask: Ask, body: str, kind: str, raw: bytes) -> None:
     """[A21] One that spells JSON stays JSON, whatever the row says."""
     ask('say "x"', body=body)
     assert (app.seen[0].headers["content-type"], app.seen[0].raw) == (kind, raw)
+
+
+@pytest.mark.parametrize("body", ["{doc_name}", "{metadata.none}", "About {doc_name}"])
+def test_a_text_that_lacks_its_field_is_not_sent(app: FakeApp, ask: Ask, body: str) -> None:
+    """The service would be asked about "None"."""
+    assert "not asked: the row has no" in str(failure(ask, body=body))
+    assert app.seen == []
 
 
 def test_get_puts_the_question_into_the_query(app: FakeApp, ask: Ask) -> None:
