@@ -54,9 +54,9 @@ def reference_ids(value: Any) -> dict[str, int] | None:
         return {key: _grade(grade) for key, grade in judged.items() if key.strip()} or None
     grades: dict[str, int] = {}
     for part in _items(value):
-        if is_missing(part):
+        if is_missing(part) or is_missing(given := _grade_in(part)):
             continue
-        name, grade = _id(part), _grade(_grade_in(part))
+        name, grade = _id(part), _grade(given)
         if name.strip() and grades.setdefault(name, grade) != grade:
             raise BadValueError(
                 f"reference_ids has {shorten(repr(name))} twice, with different grades"
@@ -105,9 +105,9 @@ def _id(part: Any) -> str:
 
 
 def _grade_in(part: Any) -> Any:
-    if isinstance(part, Mapping):
-        return next((part[key] for key in _GRADE_KEYS if key in part), 1)
-    return 1
+    """Return the grade of a judged id, 1 where it has none; null where all that it has are null."""
+    given = [part[key] for key in _GRADE_KEYS if key in part] if isinstance(part, Mapping) else []
+    return next((grade for grade in given if not is_missing(grade)), None if given else 1)
 
 
 def _grade(value: Any) -> int:

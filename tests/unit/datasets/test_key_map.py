@@ -525,6 +525,14 @@ def test_retrieved_ids_in_every_form(row: Row, value: Any, ids: tuple[str, ...])
         ([None], None),
         ({"a": None}, None),
         (None, None),
+        ([{"id": "a"}, {"id": "b", "grade": 0}], {"a": 1, "b": 0}),
+        ([{"id": "a", "title": None, "rel": 2.0}], {"a": 2}),
+        ([{"id": "a", "grade": 3, "rel": None}], {"a": 3}),
+        ([{"id": "a", "score": 0.0, "page": None}], {"a": 1}),
+        ([{"id": "", "grade": None}, {"id": "b", "relevance": 1}], {"b": 1}),
+        ([{"id": "a", "grade": 1}, {"id": "b", "grade": None}], {"a": 1}),
+        ([{"id": "a", "grade": float("nan"), "rel": None}], None),
+        ([{"id": "a", "grade": None, "rel": 2}], {"a": 2}),
     ],
 )
 def test_reference_ids_in_every_form(row: Row, value: Any, grades: Any) -> None:
