@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
@@ -15,6 +16,7 @@ from pytest_rageval.datasets.cells import (
     list_in_text,
     plain_text,
     value_in_text,
+    value_or_text,
 )
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE
@@ -168,6 +170,7 @@ def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
         yield from _of_merged(source, columns)
     elif not any(_has_grades(row.fields.get(name)) for row in source.rows for name in used):
         yield from _of_single(source, columns)
+    yield from _of_objects(source, used)
 
 
 def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
@@ -238,6 +241,37 @@ def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
                 "the questions apart, if a row judges one document, or the grades into the ids, "
                 f"{{d1: 0}}; or {_map(source, NO_GRADE)} if they are none",
             )
+
+
+def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
+    """Yield the keys of expected documents that seem to say which of them is not relevant.
+
+    They are whole numbers, or true and false, some of them above 0 and some not.
+    """
+    said: dict[str, list[Any]] = {}
+    for cell in (row.fields.get(name) for row in source.rows for name in used):
+        gold = value_or_text(cell) if isinstance(cell, str) and "{" in cell else cell
+        for part in _items(gold) if isinstance(gold, list | tuple) else ():
+            if isinstance(part, Mapping) and part.keys().isdisjoint(_GRADE_KEYS):
+                for key in part:
+                    if _may_grade(str(key)):
+                        said.setdefault(str(key), []).append(part[key])
+    for key, values in said.items():
+        if all(isinstance(one, int | float) and one % 1 == 0 for one in values) and (
+            min(values) <= 0 < max(values)
+        ):
+            flags = ", 1 for true and 0 for false" if {*map(type, values)} & {bool} else ""
+            yield _doubt(
+                source,
+                f"{key!r} in the objects of 'reference_ids' is not read: as grades, its values of "
+                "0 or below say that a document is not relevant. If they are, call it 'grade'"
+                f"{flags}; else write {_map(source, NO_GRADE)}",
+            )
+
+
+@lru_cache(maxsize=1024)
+def _may_grade(key: str) -> bool:
+    return name_key(key) in (*_NAMES, "relevant", "isrelevant")
 
 
 def _doubt(source: ReadRows, message: str) -> Doubt:

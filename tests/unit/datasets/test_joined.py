@@ -345,6 +345,42 @@ def test_grades_without_merged_rows_are_said(tmp_path: Path) -> None:
     assert "'rel' is not read: the grades of 'reference_ids' count where" in found.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("gold", "name"),
+    [
+        ([{"id": "d1", "score": 2}, {"id": "d2", "score": 1}], ""),
+        ([{"id": "d1", "score": 0}, {"id": "d2", "score": 0}], ""),  # not filled in
+        ([{"id": "d1", "score": 3.4}, {"id": "d2", "score": -1.2}], ""),  # of a reranker
+        ([{"id": "d1", "relevance_score": 0.9}, {"id": "d2", "relevance_score": 0.0}], ""),
+        ([{"id": "d1", "label": "gold"}, {"id": "d2", "label": "0"}], ""),
+        ([{"id": "d1", "page": 0}, {"id": "d2", "page": 1}], ""),
+        ([{"id": "d1", "grade": 2, "score": 0}, {"id": "d2", "grade": 0, "score": 1}], ""),
+        ([{"id": "d1", "is_table": False}, {"id": "d2", "is_table": True}], ""),
+        ([{"id": "d1", "score": None}, {"id": "d2", "score": 1}], ""),
+        ([{"id": "d1", "irrelevant": False}, {"id": "d2", "irrelevant": True}], ""),
+        ([{"id": "d1", "relevant_chunk": 0}, {"id": "d2", "relevant_chunk": 3}], ""),
+        ([{"id": "d1", "relevant_pages": 3}, {"id": "d2", "relevant_pages": 0}], ""),
+        ([{"id": "d1", "is_most_relevant": True}, {"id": "d2", "is_most_relevant": False}], ""),
+        ([{"id": "d1", "score": 2}, {"id": "d2", "score": 0}], "score"),
+        ([{"id": "d1", "relevance_score": 1.0}, {"id": "d2", "relevance_score": -1}], "relevance"),
+        ([{"id": "d1", "label": True}, {"id": "d2", "label": False}], "label"),
+        ([{"id": "d1", "relevant": True}, {"id": "d2", "relevant": False}], "relevant"),
+        ([{"id": "d1", "isRelevant": 1}, {"id": "d2", "isRelevant": 0}], "isRelevant"),
+    ],
+)
+def test_what_may_be_grades_in_objects_is_said(tmp_path: Path, gold: list[Any], name: str) -> None:
+    """A27: the document with 0 would count as relevant; a row may hold either end."""
+    for cells in ([gold], [json.dumps(gold)], [[one] for one in gold]):
+        rows = [{"reference_ids": cell} for cell in cells]
+        spec = DatasetSpec(rows=rows)
+        said = [doubt.message for doubt in load_dataset(spec, tmp_path, "s.yaml:2").doubts]
+        assert [name in one and "call it 'grade'" in one for one in said] == [True] * bool(name)
+        has_flags = "True" in str(gold)
+        assert all((", 1 for true and 0 for false;" in one) == has_flags for one in said)
+        spec = DatasetSpec(rows=rows, key_map={"grade": "none"})
+        assert load_dataset(spec, tmp_path, "s.yaml:2").doubts == ()
+
+
 def _trace(own: str, **found: str) -> str:
     """Return the lines of a trace with an answer and a search; its question is hidden."""
     root = {"openinference.span.kind": "CHAIN", "output.value": "a"}
