@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
@@ -78,7 +78,8 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
     """Return the documents of each query, best first; None for a file that is no such table.
 
     Ordered by score as TREC runs are, or by rank. Three columns without a header end in a rank if
-    that is 1, 2, 3 ... (or 0, 1, 2 ...) for every query, else in a score.
+    that is 1, 2, 3 ... (or 0, 1, 2 ...) for every query, else in a score. Raises ScenarioError for
+    one that counts down: by rank, the last line of each query would be the best.
     """
     layout = _layout(file)
     if layout is None:
@@ -90,6 +91,11 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
         not layout.has_header
         and any(all(_are_ranks(scores, first) for scores in found.values()) for first in (0, 1))
     )
+    if is_rank and not layout.has_header and _all_fall(found.values()):
+        raise file.refuse(
+            "the third column counts down in every query: is it a rank, or a score? Write a first "
+            "line that says so, with tabs where the others have them: qid docid score (or rank)"
+        )
     return {query: _ranked(scores, is_rank=is_rank) for query, scores in found.items()}
 
 
@@ -115,6 +121,12 @@ def _ranked(scores: dict[str, float], *, is_rank: bool) -> tuple[str, ...]:
 
 def _are_ranks(scores: dict[str, float], first: int) -> bool:
     return sorted(scores.values()) == list(range(first, first + len(scores)))
+
+
+def _all_fall(found: Collection[dict[str, float]]) -> bool:
+    """Return whether values fall from line to line in each query that has several."""
+    several = [[*scores.values()] for scores in found if len(scores) > 1]
+    return bool(several) and all(one == sorted(one, reverse=True) for one in several)
 
 
 def _layout(file: DataFile) -> _Layout | None:

@@ -70,7 +70,14 @@ def test_without_grades_each_document_is_relevant(file: Make) -> None:
         ("q1 a 2\nq1 b 1\nq1 c 3\nq2 x 1\n", ("b", "a", "c")),
         ("q1 a 2\nq1 b 1\nq1 c 9\n", ("c", "a", "b")),
         ("q1\ta\t0.5\nq1\tb\t0.5\n", ("b", "a")),
-        ("q1 a 1\nq1 b 0\nq2 x 0\n", ("b", "a")),
+        ("q1 a 1\nq1 b 0\nq2 x 0\nq2 y 1\n", ("b", "a")),
+        ("q1 a 1\nq1 b 2\nq1 c 3\n", ("a", "b", "c")),
+        ("q1 a 0\nq1 b 1\nq2 x 0\n", ("a", "b")),
+        ("q1 a 3\nq1 b 1\nq1 c 2\n", ("b", "c", "a")),
+        ("q1 a 1\nq2 x 1\n", ("a",)),
+        ("q1 a 2\nq1 b 1\nq2 x 1\nq2 y 2\n", ("b", "a")),
+        ("q1 a 9\nq1 b 7\nq1 c 1\n", ("a", "b", "c")),
+        ("qid\tpid\tscore\nq1\ta\t2\nq1\tb\t1\n", ("a", "b")),
         (
             '{"qid": 1, "docid": "a", "score": 0.5}\n{"qid": 1, "docid": 7, "score": 1}\n',
             ("7", "a"),
@@ -119,6 +126,13 @@ def test_judgements_that_cannot_be_read_are_refused(file: Make, text: str, messa
 
 def test_a_run_needs_an_order(file: Make) -> None:
     """W5."""
+    for text in (
+        "q1 a 3\nq1 b 2\nq1 c 1\n",
+        "q1\ta\t1\nq1\tb\t0\nq2\tx\t0\n",
+        "q1 a 2\nq1 b 1\nq2 x 3\nq2 y 2\nq2 z 1\n",
+    ):
+        with pytest.raises(ScenarioError, match="counts down .*: is it a rank, or a score?"):
+            read_table_run(file(text))
     with pytest.raises(ScenarioError, match="a run needs a column 'score' or 'rank'"):
         read_table_run(file("qid\tdocid\nq1\td1\n"))
     with pytest.raises(ScenarioError, match="document 'a' is retrieved twice for query 'q1'"):
