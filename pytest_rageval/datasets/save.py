@@ -45,6 +45,8 @@ def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
         known[name] = known[name] and [dict(part) for part in known[name]]
     if sample.answerable is not None and columns["answerable"] in SAYS_NO:
         known["answerable"] = not sample.answerable
+    if sample.confidence is not None and head_of(columns["confidence"]) == "na_prob":
+        known["confidence"] = round(1.0 - sample.confidence, 12)
     if sample.cited_sentences is not None:
         known["answer"] = [
             {"text": text, "citations": [c - 1 if isinstance(c, int) else c for c in cited]}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.datasets.answer_fields import read_answer_fields
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.datasets.save import columns_of, row_of, rows_text
 from pytest_rageval.model import Case, Sample
@@ -86,6 +87,31 @@ def test_the_columns_are_those_of_the_key_map(read: Callable[..., list[Case]]) -
     (found,) = read([row], ".jsonl", key_map=key_map)
     assert isinstance(found, Sample)
     assert (found.question, found.answer, found.references) == ("Q", "A", ("r",))
+
+
+@pytest.mark.parametrize(
+    ("field", "column", "value", "written"),
+    [
+        ("answerable", "is_impossible", False, True),
+        ("answerable", "has_answer", False, False),
+        ("confidence", "confidence", 0.9, 0.9),
+        ("confidence", "p_answer", 0.9, 0.9),
+        ("confidence", "my_na_prob", 0.9, 0.9),
+        ("confidence", "na_prob", None, None),
+        ("confidence", "na_prob", 0.9, 0.1),
+        ("confidence", "na_prob", 0.0, 1.0),
+    ],
+)
+def test_a_column_that_says_the_opposite_has_the_opposite(
+    field: str, column: str, value: Any, written: Any
+) -> None:
+    """As it is read: ``na_prob`` is 1 minus the confidence."""
+    columns = columns_of({field: column})
+    row = row_of(replace(SAMPLES[4], **{field: value}), columns)
+    assert row.get(column) == written
+    values = {field: row[column]} if column in row else {}
+    again = read_answer_fields(values, frozenset({field}), columns)
+    assert again.get(field) == pytest.approx(value)
 
 
 def test_a_field_whose_column_is_taken_has_another_name() -> None:
