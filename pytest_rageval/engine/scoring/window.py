@@ -185,8 +185,8 @@ def waited_for(
             is_blocked = loop is not None and loop.is_blocked
             return future.result(timeout=0.0 if is_blocked else _POLL_S)
         except NotYetError:
-            if future.done():
-                raise
+            if future.done():  # it raised that itself, or was done just after the wait
+                return future.result()
             if loop is not None and (blocked := loop.blocked()):
                 raise BlockedError(blocked) from None
             meanwhile()

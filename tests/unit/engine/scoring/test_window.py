@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 
 import pytest
 
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.slots import LocalPool, Slots
 from pytest_rageval.engine.scoring import window as ahead_module
-from pytest_rageval.engine.scoring.window import EventLoop, Judgement, SampleWindow
+from pytest_rageval.engine.scoring.window import EventLoop, Judgement, SampleWindow, waited_for
 from pytest_rageval.extras import loading
 from pytest_rageval.model import Sample, Score
 
@@ -201,6 +201,30 @@ def test_meanwhile_is_called_until_the_judgement_is_there(
 
     assert ahead.wait(SAMPLES[0], meanwhile).scores["m"].value == 0.0
     assert len(polls) >= 3
+
+
+class JustLate(Future[int]):
+    """A future that is done right after the wait for it was over."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        super().__init__()
+        self._error = error
+
+    def result(self, timeout: float | None = None) -> int:
+        if self.done():
+            return super().result(timeout)
+        if self._error is None:
+            self.set_result(5)
+        else:
+            self.set_exception(self._error)
+        raise TimeoutError
+
+
+def test_what_is_done_just_after_a_wait_is_no_timeout() -> None:
+    assert waited_for(JustLate(), lambda: None) == 5
+    for error in (TimeoutError("its own"), ValueError("its own")):
+        with pytest.raises(type(error), match="its own"):
+            waited_for(JustLate(error), lambda: None)
 
 
 def test_ctrl_c_gets_through_while_a_judge_is_waited_for(
