@@ -17,7 +17,7 @@ from pytest_rageval.importing.base import (
     without_secrets,
 )
 from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
-from pytest_rageval.importing.templates import Path, is_template, names_in, rewritten
+from pytest_rageval.importing.templates import Path, env_name, is_template, names_in, rewritten
 from pytest_rageval.importing.written_files import Code
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import parse_yaml
@@ -250,7 +250,9 @@ def _http(name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes) 
     headers = config.get("headers") or {}
     if headers and isinstance(headers, dict):
         texts = {str(key): str(value) for key, value in headers.items()}
-        target["headers"] = without_secrets(texts, part.where, notes, named=sounds_secret_in)
+        texts = without_secrets(texts, part.where, notes, named=sounds_secret_in)
+        kept = dict(_same_for_all(texts, name, part, notes))
+        target |= {"headers": kept} if kept else {}
     if body is not None and method != "GET":
         target["body"] = _body(body, part, notes)
     if isinstance(config.get("queryParams"), dict):
@@ -262,6 +264,18 @@ def _http(name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes) 
         target["answer"] = path
     _note_rest(name, config, set(_HTTP_KEYS), part, notes)
     return target
+
+
+def _same_for_all(
+    headers: Mapping[str, str], name: str, part: Part, notes: ImportNotes
+) -> Iterator[tuple[str, str]]:
+    """Yield the headers that name no variable but the environment's; the others are noted."""
+    for header, text in headers.items():
+        if all(map(env_name, names_in(text))):
+            yield header, text
+        else:
+            why = "is left out: it names a variable, and headers are the same for all rows here"
+            notes.add(part.where, f"provider {_named(name)}: header {header}", why)
 
 
 def _body(body: Any, part: Part, notes: ImportNotes) -> Any:

@@ -306,10 +306,18 @@ _SECRET_WORD = re.compile(
 
 
 def missing_variables(where: str, value: Any) -> Iterator[str]:
-    """Yield what is wrong with the variables that a value names; never their values."""
+    """Yield what is wrong with what a value names; never the values of variables.
+
+    A header may name no field: it is the same for all rows.
+    """
     becomes = "header" if where.startswith("headers") else ""
     for name in sorted(Template(value).variables):
         yield from unusable_variable(where, name, becomes)
+    for place in places(value) if becomes else ():
+        if place["name"]:
+            why = f"{place[0]} is a field of the row, and headers are the same for all"
+            hint = f"name it in body, query or url; {{{place[0]}}} is the text itself"
+            yield f"{where}: {why}; {hint}"
     if becomes and not is_sendable(value):
         yield f"{where}: holds characters that no header has"
 

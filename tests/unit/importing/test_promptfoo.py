@@ -190,6 +190,38 @@ tests: [{{vars: {{message: a}}, assert: [{{type: contains, value: b}}]}}]
     assert [loss.split(":")[0] for _, loss in found.notes] == ["secret X-Api-Key"]
 
 
+@pytest.mark.parametrize(
+    ("header", "written"),
+    [
+        ("v1", "v1"),
+        ("{{env.USER_ID}}", "${USER_ID}"),
+        ("{id}", "{{id}}"),
+        ("{{user}}", None),
+        ("u-{{user.id}}", None),
+        ("{{prompt}}", None),
+    ],
+)
+def test_a_header_that_differs_by_row_is_left_out(
+    tmp_path: Path, header: str, written: str | None
+) -> None:
+    """[E22] Headers of a target are the same for all rows: the scenario would be refused."""
+    config = json.dumps({"headers": {"X-User": header, "X-B": "b"}, "body": {"q": "{{prompt}}"}})
+    found = imported(
+        tmp_path,
+        f"""\
+prompts: ["{{{{q}}}}"]
+providers: [{{id: "http://127.0.0.1:8000/chat", config: {config}}}]
+tests: [{{vars: {{q: a, user: {{id: b}}}}, assert: [{{type: contains, value: b}}]}}]
+""",
+    )
+    kept = {} if written is None else {"X-User": written}
+    assert found.scenario["target"]["headers"] == {**kept, "X-B": "b"}
+    lost = [f"{what}" for _, what in found.notes]
+    assert ["header X-User" in one and "the same for all rows" in one for one in lost] == [True] * (
+        written is None
+    )
+
+
 def test_an_assert_that_every_test_has_may_be_a_metric(tmp_path: Path) -> None:
     """[E22] With one threshold; here it measures every row."""
     found = imported(

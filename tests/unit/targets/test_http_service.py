@@ -123,11 +123,15 @@ def test_variables_of_the_environment_are_filled_in(
     monkeypatch.setenv("APP_URL", app.url(""))
     monkeypatch.setenv("APP_KEY", KEY)
     headers = {"Authorization": "Bearer ${APP_KEY}", "X-Number": 7}
+    headers |= {"X-Json": '{"a": 1}', "X-Braces": "{{id}} {} { id }", "X-Two": "${APP_KEY}-{1}"}
     body = {"question": "{question}", "key": "${APP_KEY}"}
     ask(url="${APP_URL}/ask", headers=headers, query={"t": "${APP_KEY}"}, body=body)
     (seen,) = app.seen
     assert seen.headers["authorization"] == f"Bearer {KEY}"
     assert seen.headers["x-number"] == "7"
+    assert seen.headers["x-json"] == '{"a": 1}'
+    assert seen.headers["x-braces"] == "{id} {} { id }"
+    assert seen.headers["x-two"] == f"{KEY}-{{1}}"
     assert seen.query == {"t": [KEY]}
     assert seen.body["key"] == KEY
 
@@ -407,6 +411,10 @@ def make(monkeypatch: pytest.MonkeyPatch | None = None, **options: Any) -> Targe
         ),
         ({"url": "http://h.test", "body": {"q": "{qestion}"}}, "Did you mean 'question'?"),
         ({"url": "http://h.test", "headers": {"X-A": "ü"}}, "holds characters that no header has"),
+        ({"url": "http://h.test", "headers": {"X-A": "{nope}"}}, "unknown field 'nope'"),
+        ({"url": "http://h.test", "headers": {"X-A": "{id}"}}, "headers.X-A: {id} is a field"),
+        ({"url": "http://h.test", "headers": {"X-A": "a-{metadata.n}"}}, "{metadata.n} is a"),
+        ({"url": "http://h.test", "headers": {"X-A": "{question}"}}, "{question} is a field"),
         ({"url": "http://:80/x"}, "url: expected one like http://127.0.0.1:8000/ask"),
         ({"url": "/ask"}, "url: expected one like http://127.0.0.1:8000/ask"),
         ({"url": "http://h.test:99999"}, "url: expected one like"),
