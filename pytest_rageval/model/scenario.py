@@ -45,9 +45,14 @@ class Bound(Value, frozen=True):
     def compare(self, value: float) -> str:
         """Return the comparison of ``value`` with the end that decides it, in words of signs."""
         side = self.side(value)
-        if side.max is not None:
-            return f"{value:.4f} {'>' if self._too_high(value) else '<='} {side.max:.4f}"
-        return f"{value:.4f} {'<' if self._too_low(value) else '>='} {side.min:.4f}"
+        if side.max is None:
+            sign, end = "<" if self._too_low(value) else ">=", side.min or 0.0
+        else:
+            sign, end = ">" if self._too_high(value) else "<=", side.max
+        # What breaks a bound must not read as equal to it.
+        places = (4, 6, 9, 12) if sign in "<>" else ()
+        digits = next((at for at in places if f"{value:.{at}f}" != f"{end:.{at}f}"), 4)
+        return f"{value:.{digits}f} {sign} {end:.{digits}f}"
 
     def side(self, value: float) -> Bound:
         """Return the end that decides on ``value`` alone: the minimum, unless it is too high."""

@@ -498,7 +498,7 @@ function runSaid(text) {
 
 /** A gate's message with its sign in words: `0.6100 < 0.7000` is "0.6100 is below 0.7000". */
 function readOut(message) {
-  return message.replace(/(-?\d{1,20}\.\d{4}) ([<>]) (-?\d{1,20}\.\d{4})/g, (_, value, sign, bound) =>
+  return message.replace(/(-?\d{1,20}\.\d{4,12}) ([<>]) (-?\d{1,20}\.\d{4,12})/g, (_, value, sign, bound) =>
     say(sign === "<" ? "is_below" : "is_above", { value, bound }),
   );
 }
