@@ -223,6 +223,7 @@ _PARTS = ("answer", "contexts", "retrieved_ids")
 """The parts of an answer; each is enough alone, ``retrieved_ids`` too."""
 
 _TEXT_KEYS = ("text", "page_content", "content", "chunk", "document", "contents")
+_SURE_TEXTS = ("page_content", "content", "contents")
 _DOC_KEYS = ("doc_name", "source", "file_name", "filename", "title")
 _ID_KEYS = ("id", "doc_id", "chunk_id", "docid")
 _EXPECTED = (
@@ -311,17 +312,13 @@ def named_fields(value: object) -> Mapping[str, Any] | None:
         return dumped if isinstance(dumped, dict) else None
     # The names of citations and confidence.
     beside = [name for part in WITH_ANSWERS for name in OF_ANSWERS[part]]
-    names = [*(name for part in _PARTS for name in _aliases(part)), *beside, "error"]
+    names = [*(name for part in _PARTS for name in FIELD_ALIASES[part]), *beside, "error"]
     found = {name: getattr(value, name) for name in names if hasattr(value, name)}
     return {name: value for name, value in found.items() if not callable(value)} or None
 
 
-def _aliases(field: str) -> Sequence[str]:
-    return FIELD_ALIASES.get(field, (field,))
-
-
 def _named(found: Mapping[str, Any], field: str) -> str | None:
-    return next((name for name in _aliases(field) if name in found), None)
+    return next((name for name in FIELD_ALIASES[field] if name in found), None)
 
 
 def _from_fields(found: Mapping[str, Any]) -> Answer:
@@ -412,24 +409,25 @@ def _context(part: Any, at: int) -> _Context:
         return _Context(part)
     metadata = _get(part, ("metadata", "meta"))
     text = _get(part, _TEXT_KEYS)
+    if isinstance(text, str) and not text.strip():  # a chunk or document beside it may be a name
+        more = _get(part, _SURE_TEXTS, is_filled=True)
+        text = more if isinstance(more, str) else text
     if not isinstance(text, str):
-        kind = type(part).__name__
         keys = f"{', '.join(map(repr, _TEXT_KEYS[:-1]))} or {_TEXT_KEYS[-1]!r}"
-        message = f"its context {at + 1} is a {kind} without a text"
+        message = f"its context {at + 1} is a {type(part).__name__} without a text"
         raise TargetError(f"{message}; expected a text, or one under {keys}")
     doc = _get(part, _DOC_KEYS) or _get(metadata, _DOC_KEYS)
-    doc_id = _get(part, _ID_KEYS)
-    return _Context(
-        text, None if doc is None else str(doc), None if doc_id is None else str(doc_id)
-    )
+    doc_id = _get(part, _ID_KEYS, is_filled=True)
+    doc_id = _get(part, _ID_KEYS) if doc_id is None else doc_id
+    return _Context(text, *(None if name is None else str(name) for name in (doc, doc_id)))
 
 
-def _get(part: Any, names: Sequence[str]) -> Any:
-    """Return the first of these items or attributes that is there and not None."""
-    if isinstance(part, Mapping):
-        return next((part[name] for name in names if part.get(name) is not None), None)
-    found = (getattr(part, name, None) for name in names)
-    return next((value for value in found if value is not None), None)
+def _get(part: Any, names: Sequence[str], *, is_filled: bool = False) -> Any:
+    """Return the first of these items or attributes that is there; if asked, that is not blank."""
+    is_object = not isinstance(part, Mapping)
+    found = (getattr(part, name, None) if is_object else part.get(name) for name in names)
+    taken = (value for value in found if not is_filled or str(value).strip())
+    return next((value for value in taken if value is not None), None)
 
 
 def _ids(value: Any) -> tuple[str, ...]:

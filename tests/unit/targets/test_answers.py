@@ -97,6 +97,40 @@ def test_contexts_name_their_documents_and_ids() -> None:
     assert found.retrieved_ids == ("7", "8")
 
 
+@pytest.mark.parametrize(
+    ("context", "read"),
+    [
+        ({"text": "a", "content": "b", "id": "1", "doc_id": "2"}, ("a", None, "1")),
+        ({"text": None, "content": "b", "id": None, "doc_id": "2"}, ("b", None, "2")),
+        ({"text": "", "id": "1", "source": "s"}, ("", "s", "1")),
+        ({"text": " ", "document": "s.pdf", "id": "1"}, ("", None, "1")),  # the document's name
+        ({"text": "a", "source": "s", "title": "", "id": 0}, ("a", "s", "0")),
+        ({"text": "", "chunk": 3, "id": "1"}, ("", None, "1")),  # its number
+        ({"text": "a", "id": ""}, ("a", None, "")),
+        ({"text": "", "chunk": "c7", "chunk_id": "c7"}, ("", None, "c7")),  # its name
+        ({"text": "", "chunk": "c7", "content": "b", "id": "1"}, ("b", None, "1")),
+        ({"text": "a", "id": "1", "source": "", "metadata": {"source": "s"}}, ("a", "s", "1")),
+        (
+            {"text": "a", "id": "1", "source": "", "title": "T", "metadata": {"source": "s"}},
+            ("a", "s", "1"),
+        ),
+        ({"content": "\n", "contents": "b", "id": "1"}, ("b", None, "1")),
+        ({"text": "a", "id": "", "doc_id": "2"}, ("a", None, "2")),
+        ({"text": "a", "id": " ", "doc_id": None, "chunk_id": 7}, ("a", None, "7")),
+        ({"text": "", "content": 3, "page_content": {}, "id": "1"}, ("", None, "1")),
+    ],
+)
+def test_a_blank_part_of_a_context_is_no_part(context: Any, read: tuple[Any, ...]) -> None:
+    """The first name of a text or an id that is filled counts; 'chunk' may be a name."""
+    for one in (context, SimpleNamespace(**context)):
+        found = answer_of({"answer": "x", "contexts": ["other", one]})
+        docs = found.context_docs or (None, None)
+        assert found.contexts is not None
+        assert (found.contexts[1], docs[1]) == read[:2]
+        found = answer_of({"answer": "x", "contexts": [one]})
+        assert found.retrieved_ids == (read[2],)
+
+
 def test_contexts_are_read_as_those_of_a_data_set() -> None:
     """Blank ones are left out later, and an id that is there twice keeps its better rank."""
     value = {
