@@ -37,7 +37,7 @@ from pytest_rageval.text.printable import one_line
 if TYPE_CHECKING:
     from pytest_rageval.controls import ControlRule
     from pytest_rageval.targets.base import Target
-    from pytest_rageval.text.citations import CitationRule
+    from pytest_rageval.text.citation_markers import CitationRule
     from pytest_rageval.text.refusals import RefusalRule
 
 

@@ -18,7 +18,8 @@ from pytest_rageval.model import ANSWERABLE, WEIGHTED_SCORE
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import OF_ANSWERS
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
-from pytest_rageval.text.citations import CitationRule, find_style
+from pytest_rageval.text.citation_markers import CitationRule
+from pytest_rageval.text.citations import find_style
 from pytest_rageval.text.printable import one_line
 from pytest_rageval.text.refusals import fits
 

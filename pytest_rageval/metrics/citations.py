@@ -24,8 +24,8 @@ from pytest_rageval.metrics.base import (
 from pytest_rageval.metrics.refusals import FAILED
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.stats.wording import counted
-from pytest_rageval.text.citation_markers import Source
-from pytest_rageval.text.citations import CitationRule, CitedText
+from pytest_rageval.text.citation_markers import CitationRule, Source
+from pytest_rageval.text.citations import CitedText
 
 _SHOWN = 100
 _LISTED = 3

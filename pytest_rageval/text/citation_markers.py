@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from pytest_rageval.text.citations import CitationRule
+from typing import Final, NamedTuple
 
 Source = int | str
 """What a citation names: a number, counted from 1, or a name."""
 
 LONGEST: Final = 20_000
 """Of a longer answer, a pattern of the user's reads the beginning: it may be slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitationRule:
+    """How citations are spelt, the number of the first source, and what they name.
+
+    ``style``: one of the known styles, ``auto`` for all of them (superscripts only if
+    ``superscripts``), or a regular expression with one group. ``ids`` are those of the row that are
+    numbers, where citations name ids.
+    """
+
+    style: str = "auto"
+    base: int = 1
+    of: str = "contexts"
+    superscripts: bool = False
+    ids: frozenset[int] = frozenset()
+
 
 _NUMBER: Final = r"\d{1,4}(?:\s?[-–—~～]\s?\d{1,4})?"
 _SEPARATOR: Final = r"\s?[,，;；、]\s?"

@@ -8,7 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from pytest_rageval.text.citation_markers import EXTENSION, Marker, Source, find_markers
+from pytest_rageval.text.citation_markers import (
+    EXTENSION,
+    CitationRule,
+    Marker,
+    Source,
+    find_markers,
+)
 from pytest_rageval.text.sentences import Span, counts_as_sentence, sentence_spans
 
 _BETWEEN: Final = re.compile(r"[ \t]*[,，、;；]?[ \t]*")
@@ -29,22 +35,6 @@ _ENTRY: Final = re.compile(
     r"[ \t]{2,}\S|\s*(?:[-*•+]\s|[\[［【]|\(?\d{1,3}[.)、:：]|[⁰¹²³⁴-⁹]|\^|https?:|"
     rf".*{EXTENSION}\b|.*https?://|$)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CitationRule:
-    """How citations are spelt, the number of the first source, and what they name.
-
-    ``style``: one of the known styles, ``auto`` for all of them (superscripts only if
-    ``superscripts``), or a regular expression with one group. ``ids`` are those of the row that are
-    numbers, where citations name ids.
-    """
-
-    style: str = "auto"
-    base: int = 1
-    of: str = "contexts"
-    superscripts: bool = False
-    ids: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, Literal
 
-from pytest_rageval.text.citations import CitationRule, strip_citations
+from pytest_rageval.text.citation_markers import CitationRule
+from pytest_rageval.text.citations import strip_citations
 from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.sentences import split_sentences
 from pytest_rageval.text.tokenize import has_cjk, split_characters

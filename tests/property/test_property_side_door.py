@@ -28,7 +28,8 @@ from pytest_rageval.metrics.base import Models
 from pytest_rageval.model import Sample, SampleResult
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.text.citations import CitationRule, strip_citations
+from pytest_rageval.text.citation_markers import CitationRule
+from pytest_rageval.text.citations import strip_citations
 from pytest_rageval.text.refusals import kind_of
 from pytest_rageval.text.sentences import split_sentences
 

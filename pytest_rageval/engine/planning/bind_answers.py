@@ -12,7 +12,8 @@ from pytest_rageval.errors import unknown_name
 from pytest_rageval.metrics.refusals import CragScore
 from pytest_rageval.model import ANSWERABLE, Case, MetricColumn, Sample, finite_ends
 from pytest_rageval.scenario.answer_specs import CitationsSpec, ConversationSpec, RefusalsSpec
-from pytest_rageval.text.citations import CitationRule, find_style
+from pytest_rageval.text.citation_markers import CitationRule
+from pytest_rageval.text.citations import find_style
 from pytest_rageval.text.refusals import RefusalRule, fits
 
 _MOST_FOREIGN = 0.5

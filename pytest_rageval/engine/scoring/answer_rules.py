@@ -37,8 +37,8 @@ from pytest_rageval.model import (
     Sample,
     Score,
 )
+from pytest_rageval.text.citation_markers import CitationRule
 from pytest_rageval.text.citations import (
-    CitationRule,
     CitedSentence,
     CitedText,
     read_citations,

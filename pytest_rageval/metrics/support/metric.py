@@ -18,7 +18,8 @@ from pytest_rageval.metrics.support.table import (
     context,
 )
 from pytest_rageval.model import SUPPORT, Sample, Score
-from pytest_rageval.text.citations import CitationRule, read_citations
+from pytest_rageval.text.citation_markers import CitationRule
+from pytest_rageval.text.citations import read_citations
 
 
 class SupportMetric:

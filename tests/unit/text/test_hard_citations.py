@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_rageval.text.citations import CitationRule, find_style, read_citations, strip_citations
+from pytest_rageval.text.citation_markers import CitationRule
+from pytest_rageval.text.citations import find_style, read_citations, strip_citations
 from pytest_rageval.text.sentences import split_sentences
 
 AUTO = CitationRule()
