@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,9 +39,11 @@ _ABOUT_TOKENS = ("max_tokens", "max_completion_tokens", "completion tokens", "in
 
 _FINISH: Mapping[str, FinishReason] = {
     **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
-    **dict.fromkeys(("content_filter", "safety", "recitation", "refusal"), "refused"),
+    **dict.fromkeys(("content_filter", "safety", "recitation", "refusal", "sensitive"), "refused"),
 }
-_BROKEN_OFF = ("error", "insufficient_system_resource", "abort", "aborted", "cancelled", "canceled")
+_BROKEN_OFF = re.compile(
+    r"(?:[a-z]{3,20}_)?error|insufficient_system_resource|abort|aborted|cancelled|canceled"
+)
 """What servers and gateways say of a reply that they did not bring to its end."""
 
 
@@ -134,7 +137,7 @@ class OpenAIChat:
             ) from None
         if not text and message.get("tool_calls"):
             raise self._endpoint.odd_answer("calls of tools, and no text")
-        if reason in _BROKEN_OFF or choice.get("error"):
+        if _BROKEN_OFF.fullmatch(reason) or choice.get("error"):
             raise self._endpoint.odd_answer(f"a reply that was broken off (finish_reason {reason})")
         counts = stated_tokens(answer, "prompt_tokens", "completion_tokens")
         return Reply(

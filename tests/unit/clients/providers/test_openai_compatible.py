@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import fake_openai
 import pytest
 from fake_openai import FakeOpenAI, vector_of
 
@@ -92,6 +93,45 @@ def test_a_reply_that_another_word_ends_is_cut_off_all_the_same(
         server.then(fault)
         assert ask(fault).text == "12345678"
     assert len(server.chats) == 4
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        *[
+            (reason, "stop")
+            for reason in ("stop", "STOP", "eos", "end_turn", "function_call", None)
+        ],
+        *[(reason, "stop") for reason in ("error_free", "no_error", "content_filter_error")],
+        ("the server said: \n\x1b[31m" + 5000 * "x" + " error", "stop"),
+        *[("model_context_window_exceeded", "stop"), ("length", "length")],
+        ("MAX_TOKENS", "length"),
+        *[("content_filter", "refused"), ("SAFETY", "refused"), ("sensitive", "refused")],
+        *[(reason, "broken off") for reason in ("error", "abort", "insufficient_system_resource")],
+        *[("network_error", "broken off"), ("internal_error", "broken off")],
+    ],
+)
+def test_what_ends_a_reply_is_told_in_the_words_of_many_servers(
+    reason: str | None,
+    finish: str,
+    server: FakeOpenAI,
+    settings: Settings,
+    within: Within,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Zhipu's are among them. Half an answer is no answer of a model under test."""
+    ends = {"ends": lambda answer, choice, content: choice.update(finish_reason=reason)}
+    monkeypatch.setattr(fake_openai, "_REPLY_FAULTS", ends)
+    server.then("ends")
+
+    async def ask(clients: Clients) -> str:
+        chat = clients.direct_chat(settings(retries=0))
+        try:
+            return (await chat.complete([Message("user", "Well?")])).finish_reason
+        except ServerError as error:
+            return str(error)
+
+    assert finish in within(ask)
 
 
 @pytest.mark.parametrize("fault", ["no_usage", "zero_usage"])
