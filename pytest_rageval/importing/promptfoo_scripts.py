@@ -39,7 +39,8 @@ def _assert(function):
     def score(sample):
         if name not in sample.metadata.get("{field}", ()):
             return Score(name, None, "the test has no such assert")
-        variables = {{**sample.metadata.get("vars", {{}}), QUESTION: sample.question}}
+        asked = {{}} if QUESTION is None else {{QUESTION: sample.question}}
+        variables = {{**sample.metadata.get("vars", {{}}), **asked}}
         holds = function(sample.answer, {{"vars": variables}})
         if not isinstance(holds, bool):
             raise TypeError(f"{{name}} returned {{holds!r}}; it has to return True or False")

@@ -113,10 +113,21 @@ def _module(file):
     return module
 
 
+def _text(value):
+    if isinstance(value, list) and not any(isinstance(part, (list, dict)) for part in value):
+        return ",".join(map(_text, value))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        value = int(value)
+    if isinstance(value, (bool, int, float, list, dict)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else str(value)
+
+
 def _answer(sample, file, function, config, prompt):
-    variables = {{**sample.metadata.get("vars", {{}}), QUESTION: sample.question}}
-    parts = (part if isinstance(part, str) else variables.get(part[0], "") for part in prompt)
-    text = "".join(map(str, parts))
+    asked = {{}} if QUESTION is None else {{QUESTION: sample.question}}
+    variables = {{**sample.metadata.get("vars", {{}}), **asked}}
+    parts = (part if isinstance(part, str) else variables.get(part[0]) for part in prompt)
+    text = "".join(map(_text, parts))
     reply = getattr(_module(file), function)(text, {{"config": config}}, {{"vars": variables}})
     reply = asyncio.run(reply) if inspect.iscoroutine(reply) else reply
     if reply.get("error"):

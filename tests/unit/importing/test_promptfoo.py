@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +290,41 @@ tests: [{vars: {question: How?, lang: en}, assert: [{type: contains, value: b}]}
     answer = module["my_rag"](Sample("s", question="How?", metadata={"vars": {"lang": "en"}}))
     config = "{'k': 3, 'apiKey': 'of the environment'}"
     assert answer == f"Q: How? (en) {config} {{'lang': 'en', 'question': 'How?'}}"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        *[("en", "en"), ("", ""), ("None", "None"), ("问", "问"), (3, "3"), (0, "0"), (4.5, "4.5")],
+        *[(True, "true"), (None, ""), (4.0, "4"), (["a", 1], "a,1"), ({"a": "é"}, '{"a": "é"}')],
+        *[(1e22, "1e+22"), (date(2024, 1, 1), "2024-01-01"), ([date(2024, 1, 1)], "2024-01-01")],
+        ({"on": date(2024, 1, 1)}, '{"on": "2024-01-01"}'),
+    ],
+)
+def test_a_python_provider_is_shown_variables_as_promptfoo_writes_them(
+    tmp_path: Path, value: object, shown: str
+) -> None:
+    """[E22] And is given them as they are; no variable is the question here."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["{{topic}}: {{lang}}"]
+providers: [file://ask.py]
+tests: [{vars: {topic: How, lang: en}, assert: [{type: python, value: "True"}]}]
+""",
+        ask__py="def call_api(prompt, options, context):\n"
+        "    return {'output': [prompt, [*context['vars']]]}\n",
+    )
+    module: dict[str, Any] = {"__file__": str(tmp_path / "bot_target.py")}
+    exec(found.module, module)
+    variables = {"topic": "How", "lang": value}
+    answer = module["ask_py"](Sample("s", metadata={"vars": variables}))
+    assert json.loads(answer) == [f"How: {shown}", [*variables]]
+    body = re.sub("raise NotImplementedError.*", "return len(context['vars']) == 2", found.scripts)
+    exec(body, module)
+    assert module["python_1"](
+        Sample("s", metadata={"vars": variables, "scripts": ["python_1"]})
+    ).value
 
 
 def test_a_configuration_may_be_json(tmp_path: Path) -> None:
