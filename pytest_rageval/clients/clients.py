@@ -33,7 +33,7 @@ from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.file_locks import run_locks
 from pytest_rageval.clients.http import NOT_SET
 from pytest_rageval.clients.limits.limited_call import LimitedModel, UnusableReplies
-from pytest_rageval.clients.limits.limits import open_limits
+from pytest_rageval.clients.limits.limits import Limits, limits_name, open_limits
 from pytest_rageval.clients.limits.retry import Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.score_cache import ScoreCache
@@ -93,7 +93,8 @@ def _check_budget(settings: ClientSettings, run: RunSettings) -> list[str]:
 class Clients:
     """All clients of this process. Make it once a run, in the process's event loop; close it.
 
-    Equal settings get the same client, so that limits and connections are shared.
+    Equal settings get the same client, so that connections are shared; limits are those of a model,
+    however it is asked.
     """
 
     def __init__(self, run: RunSettings) -> None:
@@ -106,6 +107,7 @@ class Clients:
         self._chats: list[tuple[ClientSettings, CachedChat]] = []
         self._embeddings: list[tuple[ClientSettings, CachedEmbeddings]] = []
         self._calls: list[tuple[str, LimitedModel]] = []
+        self._limits: dict[str, Limits] = {}
         self._closing = AsyncExitStack()
         self.scores = ScoreCache(self._cache, self._ledger)
         """The scores in the cache."""
@@ -119,8 +121,9 @@ class Clients:
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a call, for the summary: usage that is not known."""
         unknown = _UNKNOWN if self._ledger.is_estimate else None
-        crowded = [call.limits.problem(role) for role, call in self._calls]
-        return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown, *crowded)))
+        crowded = (call.limits.problem(role) for role, call in self._calls)
+        found = (self._cache.problem, self._ledger.problem, unknown, *dict.fromkeys(crowded))
+        return tuple(filter(None, found))
 
     @property
     def unkept(self) -> str:
@@ -197,11 +200,13 @@ class Clients:
         return backend
 
     def _limited_call(self, settings: ClientSettings) -> LimitedModel:
-        limits = open_limits(settings, self._run)
-        self._closing.callback(limits.close)
+        name = limits_name(settings)
+        if name not in self._limits:
+            self._limits[name] = open_limits(settings, self._run)
+            self._closing.callback(self._limits[name].close)
         shared = self._run.shared_dir if self._run.processes > 1 else None
         call = LimitedModel(
-            limits,
+            self._limits[name],
             Retry(settings.retries, settings.max_wait_s),
             self._ledger,
             TokenGuess(settings.max_tokens),

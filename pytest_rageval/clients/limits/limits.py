@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
+from string import Template
 
 from pytest_rageval.clients.errors import CallTimeoutError, RateLimitError
 from pytest_rageval.clients.file_locks import ByteLocks, run_locks
@@ -154,6 +155,11 @@ class Rates:
             with self._record():
                 self._windows.correct(start, amounts)
 
+    def close(self) -> None:
+        """Close the record that is shared."""
+        if self._locks:
+            self._locks.close()
+
     @contextmanager
     def _record(self) -> Iterator[None]:
         """Read the shared record, if there is one; write it back and unlock it."""
@@ -258,6 +264,8 @@ class Limits:
         self._slots.close()
         if self._locks:
             self._locks.close()
+        if self._rates:
+            self._rates.close()
 
 
 def open_limits(settings: ClientSettings, run: RunSettings, window_s: float = WINDOW_S) -> Limits:
@@ -267,21 +275,43 @@ def open_limits(settings: ClientSettings, run: RunSettings, window_s: float = WI
     file system without locks: one request in flight at least.
     """
     settings = replace(settings, concurrency=max(settings.concurrency // run.shards, 1))
-    locks = run_locks(run, _name(settings))
-    parts = run.shards * (run.processes if locks is None else 1)
+    locks = run_locks(run, limits_name(settings))
     rates = None
     if settings.rpm is not None or settings.tpm is not None:
+        record = locks and run_locks(run, _rates_name(settings))
+        parts = run.shards * (run.processes if record is None else 1)
         rpm, tpm = _part(settings.rpm, parts), _part(settings.tpm, parts)
-        rates = Rates(rpm, tpm, locks, window_s, parts)
+        rates = Rates(rpm, tpm, record, window_s, parts)
     if locks is None:
         return Limits(Slots(LocalPool(max(settings.concurrency // run.processes, 1))), rates)
     return Limits(Slots(SharedPool(locks, settings.concurrency)), rates, locks)
 
 
-def _name(settings: ClientSettings) -> str:
-    """Return the name of the file of these limits; a model with other limits has another file."""
-    what = (settings.endpoint, settings.model, settings.concurrency, settings.rpm, settings.tpm)
-    return f"limits-{hashlib.sha256(repr(what).encode()).hexdigest()[:16]}"
+def limits_name(settings: ClientSettings) -> str:
+    """Return the name of the file of these limits; a model with other limits has another file.
+
+    So has one of another role, or account, however it is asked. A process opens it once: locks of a
+    file do not lock out their own process.
+    """
+    variables = [Template(value).get_identifiers() for value in settings.headers.values()]
+    account = (settings.role, settings.api_key_env, settings.url.query, variables)
+    return _digest("limits", account, _what(settings))
+
+
+def _rates_name(settings: ClientSettings) -> str:
+    """Return the name of the file of the rates, which the roles of a model share with ``-n``.
+
+    A process may open it more than once: no lock on it is held while anything is awaited.
+    """
+    return _digest("rates", _what(settings))
+
+
+def _what(settings: ClientSettings) -> tuple[object, ...]:
+    return settings.endpoint, settings.model, settings.concurrency, settings.rpm, settings.tpm
+
+
+def _digest(kind: str, *parts: object) -> str:
+    return f"{kind}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
 
 def _part(limit: int | None, parts: int) -> float | None:

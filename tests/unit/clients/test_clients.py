@@ -57,6 +57,44 @@ def test_equal_settings_get_the_same_client_in_a_run() -> None:
     asyncio.run(clients.aclose())
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(
+    ("other", "most"),
+    [
+        ({}, 1),
+        ({"temperature": 1.0}, 1),
+        ({"max_tokens": 9, "reasks": 0}, 1),
+        *[({"role": "target"}, 2), ({"model": "n"}, 2), ({"api_key_env": "OTHER_KEY"}, 2)],
+        ({"headers": {"api-key": "${OTHER_KEY}"}}, 2),
+        ({"rpm": 10_000}, 2),
+        ({"concurrency": 2}, 3),
+    ],
+)
+def test_a_model_has_its_limits_once_however_it_is_asked(
+    other: dict[str, Any],
+    most: int,
+    processes: int,
+    server: FakeOpenAI,
+    settings: Settings,
+    within: Within,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As judges of two scenarios that ask it otherwise; other limits or accounts have their own."""
+    monkeypatch.setenv("OTHER_KEY", "another-key")
+    server.options.latency_s = 0.03
+
+    async def work(clients: Clients) -> None:
+        models = [settings(concurrency=1), settings(**{"concurrency": 1, **other})]
+        questions = [[Message("user", f"{number}?")] for number in range(6)]
+        await asyncio.gather(
+            *(clients.chat(one).complete(asked) for asked in questions for one in models)
+        )
+
+    within(work, run(processes=processes))
+    assert server.most_in_flight == most
+
+
 def test_an_alias_of_a_provider_has_the_same_cache(
     server: FakeOpenAI, ask: Callable[..., Any]
 ) -> None:
@@ -108,8 +146,15 @@ def test_the_calls_of_earlier_samples_are_sent_first(
     assert [seen.body["messages"][0]["content"] for seen in server.chats] == ["0", "1", "2", "3"]
 
 
+@pytest.mark.parametrize(("other", "processes"), [("judge", 1), ("judge", 2), ("target", 2)])
 def test_requests_start_no_faster_than_the_rate(
-    server: FakeOpenAI, settings: Settings, within: Within, monkeypatch: pytest.MonkeyPatch
+    other: str,
+    processes: int,
+    server: FakeOpenAI,
+    settings: Settings,
+    within: Within,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Five in 0.2 s; retries count, too: eight questions and two faults are ten requests."""
     from pytest_rageval.clients.limits import limits
@@ -126,11 +171,11 @@ def test_requests_start_no_faster_than_the_rate(
     monkeypatch.setattr(limits.Limits, "start", noted)
 
     async def work(clients: Clients) -> None:
-        chat = clients.chat(settings(rpm=5))
-        await asyncio.gather(*(chat.complete([Message("user", f"{n}")]) for n in range(8)))
+        chats = [clients.chat(settings(rpm=5, role=role)) for role in ("judge", other)]
+        await asyncio.gather(*(chats[n % 2].complete([Message("user", f"{n}")]) for n in range(8)))
 
     server.then("429:0.01", "ok", "429:0.01")
-    within(work)
+    within(work, run(processes=processes))
     assert len(server.chats) == len(starts) == 10
     times = sorted(allowed for allowed, _ in starts)
     # Not when they arrive, which a busy machine delays.
@@ -188,8 +233,8 @@ def test_no_file_stays_open(
         await clients.embedding(settings(role="embedding")).embed(["a text"])
         return len(open_files())
 
-    # Two limits, the claims, the account, and replies, vectors and their keys.
-    assert within(work, run(processes=2)) == 8
+    # Two limits, the rates, the claims, the account, and replies, vectors and their keys.
+    assert within(work, run(processes=2)) == 9
     assert open_files() == []
 
 

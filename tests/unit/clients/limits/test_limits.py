@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from pytest_rageval.clients.errors import RateLimitError, ServerError
-from pytest_rageval.clients.limits.limits import Limits, open_limits
+from pytest_rageval.clients.limits.limits import Limits, limits_name, open_limits
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
@@ -33,6 +34,23 @@ def test_a_shard_has_its_part(run: RunSettings, slots: int, a_minute: float) -> 
     assert found._rates is not None
     assert found._rates._windows._capacities[0] == a_minute
     assert found._rates._windows._parts == 600 / a_minute
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"),
+    [
+        *[({"temperature": 1.0}, True), ({"timeout_s": 9.0, "reasks": 0}, True)],
+        *[({"headers": {"X-Title": "Acme"}}, True), ({"role": "target"}, False)],
+        *[({"base_url": "http://h/v1?backend=b"}, False), ({"api_key_env": "B"}, False)],
+        ({"headers": {"api-key": "${B}"}}, False),
+    ],
+)
+def test_models_of_one_role_and_account_have_the_same_limits(
+    other: dict[str, Any], is_same: bool
+) -> None:
+    one = {"base_url": "http://h/v1?backend=a", "api_key_env": "A", "headers": {"X-Env": "test"}}
+    names = {limits_name(ClientSettings("m", **{**one, **fields})) for fields in ({}, other)}
+    assert (len(names) == 1) == is_same
 
 
 def test_a_pause_is_no_longer_than_the_patience_of_a_call() -> None:
