@@ -440,6 +440,23 @@ def test_answers_that_are_cut_off_are_counted(
     assert details[1:] == [{"model": "m-fake"}] * 2
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_told"),
+    [
+        *[(answer, False) for answer in ("Paris", "I think", "<think> is a tag", "</thinking>")],
+        *[(answer, True) for answer in ("<think>Rome?</think>Paris", "Rome?\n</think>\n\nParis")],
+    ],
+)
+def test_answers_that_hold_thoughts_are_told(
+    answer: str, is_told: bool, scenario: Scenario, run: Run, model: FakeOpenAI
+) -> None:
+    """[R12] They are judged as they are: nobody knows whether users see the thoughts, too."""
+    model.options.answer = lambda body: answer
+    scenario(GOOD, {"model": "m", "base_url": model.base_url})
+    told = "target chat 'm': 3 answers judged with a model's thoughts (</think>); have the server"
+    assert any(line.startswith(told) for line in run().outlines) == is_told
+
+
 @pytest.mark.full
 def test_a_budget_that_ends_at_the_model_under_test_turns_no_gate_green(
     project: Project, scenario: Scenario, model: FakeOpenAI

@@ -340,6 +340,11 @@ def _target(result: ScenarioResult) -> Iterator[Line]:
     for limit, number in cut_off.items():
         what = f"{counted(number, 'answer')} cut off at max_tokens {limit or 'of the server'}"
         yield ((printable(f"target {target}: {what}"), "yellow"),)
+    thoughts = sum("</think>" in (sample.answer or "") for sample in samples)
+    if thoughts:
+        what = f"{counted(thoughts, 'answer')} judged with a model's thoughts (</think>)"
+        advice = "have the server leave them out"
+        yield ((printable(f"target {target}: {what}; {advice}"), "yellow"),)
 
 
 def usage_line(usage: Mapping[str, float | None]) -> str:
