@@ -257,9 +257,27 @@ def _in_base64(secret: str) -> Iterator[str]:
         yield letters.replace("+", "-").replace("/", "_")
 
 
-def query_secrets(query: str) -> Iterator[str]:
-    """Yield the values of a URL's query: any of them may be a key."""
+_PLAIN_HEADERS = (
+    *("accept", "accept-language", "content-type"),
+    *("http-referer", "referer", "user-agent", "x-title"),
+)
+_VERSION = re.compile(r"(?i)api[-_]version=[\w.-]+")
+
+
+def is_plain_header(name: str, value: str) -> bool:
+    """Return whether a header, as written, is no secret: by its name, and without a variable.
+
+    >>> [is_plain_header("Referer", f"https://acme.example{rest}") for rest in ("", "?key=abc")]
+    [True, False]
+    """
+    return name.lower() in _PLAIN_HEADERS and not {*"$?@"} & {*value}
+
+
+def query_secrets(query: str, *, with_version: bool = True) -> Iterator[str]:
+    """Yield the values of a URL's query: any may be a key, but for the version of an API."""
     for pair in query.split("&"):
+        if not with_version and _VERSION.fullmatch(pair):
+            continue
         name, equals, value = pair.partition("=")
         yield from (unquote(value), unquote_plus(value)) if equals else (unquote(name),)
 

@@ -14,7 +14,7 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -28,7 +28,7 @@ from pytest_rageval.clients.errors import AuthError, ConnectionFailed
 from pytest_rageval.clients.gzip_members import Members
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import hide_keys, shorten
-from pytest_rageval.redaction import Redactor, named_secrets, query_secrets
+from pytest_rageval.redaction import Redactor, is_plain_header, named_secrets, query_secrets
 
 if TYPE_CHECKING:
     import aiohttp
@@ -39,11 +39,18 @@ NOT_SET: Final = "is not set"
 
 
 class Credentials:
-    """The headers that carry keys; ``hide`` removes the keys from texts of others."""
+    """The headers that carry keys; ``hide`` removes the keys from texts of others.
 
-    def __init__(self, headers: Mapping[str, str], secrets: Iterable[str]) -> None:
+    ``secrets`` are removed from all that a server replies, ``plain`` from messages only: an answer
+    may have the name of an app.
+    """
+
+    def __init__(
+        self, headers: Mapping[str, str], secrets: Collection[str], plain: Iterable[str] = ()
+    ) -> None:
         self.headers = headers
         self.redacted: Callable[[str], str] = Redactor(secrets)
+        self._in_messages = Redactor([*secrets, *plain])
 
     def scrub(self, raw: bytes, charset: str = "utf-8") -> bytes:
         """Return, in UTF-8, what a server sent, without our keys, which it may repeat.
@@ -63,7 +70,7 @@ class Credentials:
 
     def hide(self, text: str) -> str:
         """Return ``text`` with asterisks for every key of ours and for what looks like a key."""
-        return hide_keys(self.redacted(text))
+        return hide_keys(self._in_messages(text))
 
     def __repr__(self) -> str:
         return f"Credentials({', '.join(self.headers)})"
@@ -78,19 +85,22 @@ def read_credentials(settings: ClientSettings) -> Credentials:
     headers = {
         name: Template(value).safe_substitute(variables) for name, value in settings.headers.items()
     }
-    secrets = [*headers.values(), *_other_secrets(settings)]
+    plain = {name for name, value in settings.headers.items() if is_plain_header(name, value)}
+    secrets = [value for name, value in headers.items() if name not in plain]
+    secrets += _other_secrets(settings)
     if settings.api_key_env:
         key = os.environ[settings.api_key_env].strip()
         headers.setdefault("Authorization", f"Bearer {key}")
         secrets.append(key)
-    return Credentials(headers, secrets)
+    in_messages = [*(headers[name] for name in plain), *query_secrets(settings.url.query)]
+    return Credentials(headers, secrets, in_messages)
 
 
 def _other_secrets(settings: ClientSettings) -> Iterator[str]:
     """Yield the variables within headers, and what of the URL and the body may be a secret."""
     for value in settings.headers.values():
         yield from (os.environ.get(name, "").strip() for name in Template(value).get_identifiers())
-    yield from query_secrets(settings.url.query)
+    yield from query_secrets(settings.url.query, with_version=False)
     yield from named_secrets(settings.extra_body)
 
 

@@ -34,6 +34,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import (
     host,
+    is_plain_header,
     named_secrets,
     query_secrets,
     shown_url,
@@ -211,7 +212,7 @@ class RequestMaker:
             name: str(Template(value).fill(Sample(""), self._variables)).strip()
             for name, value in headers.items()
         }
-        literal = [text for name, text in self._headers.items() if name.lower() not in _PLAIN]
+        literal = {name: text for name, text in self._headers.items() if name.lower() not in _PLAIN}
         self._add_headers()
         self.secrets = self._find_secrets(url, Template([dict(headers), query, body]), literal)
 
@@ -250,7 +251,7 @@ class RequestMaker:
             pair = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
             self._headers["Authorization"] = f"Basic {pair}"
 
-    def _find_secrets(self, url: str, rest: Template, literal: Sequence[str]) -> Secrets:
+    def _find_secrets(self, url: str, rest: Template, literal: Mapping[str, str]) -> Secrets:
         hidden = [unquote(self.url.password or ""), unquote(self.url.username or "")]
         place = f"{self.url.scheme}://{host(self.url.geturl())}"
         hidden += [self._variables[name] for name in rest.variables]
@@ -258,10 +259,15 @@ class RequestMaker:
         of_url = (self._variables[name].strip("/") for name in Template(url).variables)
         hidden += [value for value in of_url if "://" not in value and value not in place]
         hidden += [value for name, value in self._headers.items() if sounds_secret(name)]
-        hidden += [value for value in literal if not _WORDS.fullmatch(value)]
-        hidden += query_secrets(self.url.query)
+        hidden += [
+            value
+            for name, value in literal.items()
+            if not (_WORDS.fullmatch(value) or is_plain_header(name, rest.value[0][name]))
+        ]
+        hidden += query_secrets(self.url.query, with_version=False)
         hidden += [text for text in named_secrets(rest.value) if not list(places(text))]
-        return Secrets(tuple(hidden), (*hidden, *literal))
+        query = query_secrets(self.url.query)
+        return Secrets(tuple(hidden), (*hidden, *literal.values(), *query))
 
 
 _WORDS = re.compile(r"[A-Za-z .,;:/_-]*|[0-9 .,;:/_-]*")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_rageval.clients.errors import AuthError
@@ -96,6 +98,54 @@ def test_a_charset_that_cannot_be_read_is_utf_8(
     credentials = read_credentials(ClientSettings("m", api_key_env="JUDGE_KEY"))
     assert credentials.scrub(b"caf\xc3\xa9 \xff", charset) == b"caf\xc3\xa9 \xff"
     assert credentials.scrub(f"\xe9 {KEY} ".encode() + b"\xff", charset) == b"\xc3\xa9 *** \xff"
+
+
+@pytest.mark.parametrize(
+    ("fields", "secret"),
+    [
+        *[({"api_key_env": "JUDGE_KEY"}, KEY), ({"headers": {"X-Gate": "team ${JUDGE_KEY}"}}, KEY)],
+        *[({"headers": {name: "swordfish"}}, "swordfish") for name in ("X-Api-Key", "X-User")],
+        ({"headers": {"Authorization": "Basic opensesame"}}, "opensesame"),
+        ({"headers": {"Cookie": "sid=opensesame"}}, "sid=opensesame"),
+        ({"headers": {"X-PIN": "4711081512"}}, "4711081512"),
+        ({"headers": {"X-Title": "acme-support", "X-Gate": "acme-support"}}, "acme-support"),
+        ({"headers": {"X-Title": "${JUDGE_KEY}"}}, KEY),
+        ({"headers": {"User-Agent": KEY}, "api_key_env": "JUDGE_KEY"}, KEY),
+        ({"headers": {"Referer": "https://svc:opensesame@h"}}, "https://svc:opensesame@h"),
+        ({"headers": {"HTTP-Referer": "https://h?pass=opensesame"}}, "https://h?pass=opensesame"),
+        ({"base_url": "http://h/v1?user=svc&pass=correct-horse-battery"}, "correct-horse-battery"),
+        ({"base_url": "http://h/v1?key=2024-10-21&api-version=2024-10-21"}, "2024-10-21"),
+        ({"base_url": "http://h/v1?api-version=1;key=opensesame"}, "1;key=opensesame"),
+        *[({"base_url": f"http://h/v1?{query}opensesame"}, "opensesame") for query in ("", "v=")],
+        ({"extra_body": {"password": "swordfish"}}, "swordfish"),
+    ],
+)
+def test_what_may_be_a_secret_is_in_no_reply(
+    fields: dict[str, Any], secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    credentials = read_credentials(ClientSettings("m", **fields))
+    assert credentials.scrub(f"it is {secret}.".encode()) == b"it is ***."
+    assert credentials.hide(f"it is {secret}.") == "it is ***."
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        *[({"headers": {name: "Acme Support"}}, "Acme Support") for name in ("X-Title", "x-title")],
+        ({"headers": {"HTTP-Referer": "http://localhost:3000"}}, "http://localhost:3000"),
+        ({"headers": {"Referer": "https://acme.example/help"}}, "https://acme.example/help"),
+        ({"headers": {"User-Agent": "acme-bot/1.0"}}, "acme-bot/1.0"),
+        ({"headers": {"Accept": "application/json"}}, "application/json"),
+        ({"base_url": "http://h/v1?api-version=2024-10-21"}, "2024-10-21"),
+        ({"base_url": "http://h/v1?a=b&API_VERSION=2024-12-01-preview"}, "2024-12-01-preview"),
+    ],
+)
+def test_what_is_no_secret_by_its_name_stays_in_replies(fields: dict[str, Any], value: str) -> None:
+    """An answer may be about it: with asterisks in its place, a right one would be wrong."""
+    credentials = read_credentials(ClientSettings("m", **fields))
+    assert credentials.scrub(f"it is {value}.".encode()) == f"it is {value}.".encode()
+    assert credentials.hide(f"it is {value}.") == "it is ***."
 
 
 def test_keys_are_taken_out_of_what_a_server_says() -> None:

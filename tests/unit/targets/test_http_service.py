@@ -362,12 +362,14 @@ def test_a_key_in_an_answer_is_taken_out(
 ) -> None:
     """[A21] Of what is secret for sure; a literal word of a header may be in any answer."""
     monkeypatch.setenv("APP_KEY", KEY)
-    app.answer = lambda asked: json.loads(json.dumps({"answer": " ".join(asked.headers.values())}))
+    app.answer = lambda asked: {"answer": f"{asked.query} {' '.join(asked.headers.values())}"}
     headers = {"X-Env": "${APP_KEY}", "Authorization": "Bearer abcdefgh", "X-Team": "research-team"}
-    text = ask(headers=headers).text or ""
-    assert KEY not in text
-    assert "abcdefgh" not in text
-    assert "research-team" in text
+    headers |= {"X-Title": "Acme 2024", "HTTP-Referer": "http://h?a1b2c3d4", "X-PIN": "4711-abcd"}
+    url = f"{app.url()}?api-version=2024-10-21&pass=correct-horse"
+    text = ask(url=url, headers=headers).text or ""
+    keys = (KEY, "abcdefgh", "a1b2c3d4", "4711-abcd", "correct-horse")
+    assert not [key for key in keys if key in text]
+    assert not [word for word in ("research-team", "Acme 2024", "2024-10-21") if word not in text]
 
 
 @pytest.mark.parametrize(
