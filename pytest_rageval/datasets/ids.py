@@ -1,4 +1,4 @@
-"""Reads ids of documents: ids that a search returned, and judged ids with their grades."""
+"""Ids of documents: where their grades stand, and cells that may hold several of them."""
 
 from __future__ import annotations
 
@@ -11,125 +11,14 @@ from typing import Any, Final
 from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.cells import (
-    BadValueError,
     is_missing,
-    list_in_text,
-    plain_text,
-    value_in_text,
     value_or_text,
 )
+from pytest_rageval.datasets.id_cells import GRADE_KEYS, items
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import MAX_GRADE
 from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE, NO_GRADE
 from pytest_rageval.scenario.yaml.tree import pair_text
-
-_ID_KEYS: Final = (
-    *("id", "doc_id", "docid", "document_id", "chunk_id", "_id"),
-    *("source", "file", "file_name", "url", "title"),
-)
-"""What names a document in an object: an id that was made for it, then where it is from, and at
-last its title, which other documents may have too."""
-_GRADE_KEYS = ("grade", "relevance", "rel")
-
-
-def retrieved_ids(value: Any) -> tuple[str, ...]:
-    """Return ids in rank order; a repeated id keeps its better rank.
-
-    A result with a blank id keeps its rank, too: it is one that nobody expects.
-    """
-    return tuple(dict.fromkeys(_id(part) for part in _items(value) if not is_missing(part)))
-
-
-def reference_ids(value: Any) -> dict[str, int] | None:
-    """Return the grade of each judged id, 1 where no grade is given; None without any id.
-
-    An id whose grade is null is not judged: a Parquet structure has every key in every row. A blank
-    id is none: it would be found by a search that returns no id.
-    """
-    if isinstance(value, str) and value.strip().startswith("{"):
-        value = _braces_in_text(value)
-    if isinstance(value, Mapping) and _is_document(value):
-        value = [value]
-    if isinstance(value, Mapping):
-        judged = {str(key): grade for key, grade in value.items() if not is_missing(grade)}
-        return {key: _grade(grade) for key, grade in judged.items() if key.strip()} or None
-    grades: dict[str, int] = {}
-    for part in _items(value):
-        if is_missing(part) or is_missing(given := _grade_in(part)):
-            continue
-        name, grade = _id(part), _grade(given)
-        if name.strip() and grades.setdefault(name, grade) != grade:
-            raise BadValueError(
-                f"reference_ids has {shorten(repr(name))} twice, with different grades"
-            )
-    return grades or None
-
-
-def _is_document(value: Mapping[str, Any]) -> bool:
-    """Return whether an object is one document, ``{source: a.pdf, page: 3}``, and no grades."""
-    return any(isinstance(value.get(key), str) for key in _ID_KEYS)
-
-
-def _items(value: Any) -> Sequence[Any]:
-    """Return the ids in a list, and in lists in it, as AutoRAG has them; or in a cell."""
-    found = _listed(value)
-    if not any(isinstance(part, list | tuple) for part in found):
-        return found
-    return [
-        inner
-        for part in found
-        for inner in (_items(part) if isinstance(part, list | tuple) else [part])
-    ]
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    """Return the items of a list, or of a cell that spells one or separates ids by ``;``."""
-    if isinstance(value, str):
-        stripped = value.strip()
-        if stripped.startswith("(") and stripped.endswith(")"):  # a tuple, also of numbers
-            stripped = f"[{stripped[1:-1]}]"
-        spelled = list_in_text(stripped)
-        if spelled is None:
-            return [part.strip() for part in value.split(";") if part.strip()]
-        return spelled
-    return value if isinstance(value, list | tuple) else [value]
-
-
-def _id(part: Any) -> str:
-    if isinstance(part, Mapping):
-        named = [part[key] for key in _ID_KEYS if key in part]
-        if named:
-            filled = (name for name in named if not is_missing(name) and str(name).strip())
-            return plain_text("an id", next(filled, named[0]))
-        raise BadValueError(f"a document is an object without an id under {', '.join(_ID_KEYS)}")
-    return plain_text("an id", part)
-
-
-def _grade_in(part: Any) -> Any:
-    """Return the grade of a judged id, 1 where it has none; null where all that it has are null."""
-    given = [part[key] for key in _GRADE_KEYS if key in part] if isinstance(part, Mapping) else []
-    return next((grade for grade in given if not is_missing(grade)), None if given else 1)
-
-
-def _grade(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
-        found = shorten(repr(value))
-        raise BadValueError(f"a grade in reference_ids must be a whole number, found {found}")
-    if abs(value) > MAX_GRADE:
-        raise BadValueError(
-            f"a grade in reference_ids must be at most {MAX_GRADE}, found {shorten(repr(value))}"
-        )
-    return int(value)
-
-
-def _braces_in_text(text: str) -> Any:
-    """Return the object, or the items of the set, that ``text`` spells in JSON or Python."""
-    found = value_in_text(text, "reference_ids")
-    if found is None:
-        raise BadValueError(f"reference_ids is not a JSON object: {shorten(repr(text))}")
-    return found
-
 
 _NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
 """The columns with the grade of an expected document, best first; 0 is not relevant."""
@@ -251,8 +140,8 @@ def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
     said: dict[str, list[Any]] = {}
     for cell in (row.fields.get(name) for row in source.rows for name in used):
         gold = value_or_text(cell) if isinstance(cell, str) and "{" in cell else cell
-        for part in _items(gold) if isinstance(gold, list | tuple) else ():
-            if isinstance(part, Mapping) and part.keys().isdisjoint(_GRADE_KEYS):
+        for part in items(gold) if isinstance(gold, list | tuple) else ():
+            if isinstance(part, Mapping) and part.keys().isdisjoint(GRADE_KEYS):
                 for key in part:
                     if _may_grade(str(key)):
                         said.setdefault(str(key), []).append(part[key])

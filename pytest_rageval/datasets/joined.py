@@ -9,12 +9,8 @@ from typing import Any, Final
 from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
 from pytest_rageval.datasets.cells import BadValueError, is_filled, is_missing, read_mark
-from pytest_rageval.datasets.ids import (
-    as_number,
-    grade_column,
-    reference_ids,
-    retrieved_ids,
-)
+from pytest_rageval.datasets.id_cells import reference_ids, retrieved_ids
+from pytest_rageval.datasets.ids import as_number, grade_column
 from pytest_rageval.datasets.key_map import read_cell
 from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
 from pytest_rageval.model import NOTHING, value_text

@@ -23,7 +23,7 @@ from pytest_rageval.datasets.cells import (
     value_in_cell,
     value_in_text,
 )
-from pytest_rageval.datasets.ids import reference_ids, retrieved_ids
+from pytest_rageval.datasets.id_cells import reference_ids, retrieved_ids
 from pytest_rageval.datasets.references import read_references, with_aliases
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain

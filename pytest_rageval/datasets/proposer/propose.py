@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_rageval.datasets.cells import BadValueError
+from pytest_rageval.datasets.id_cells import reference_ids, retrieved_ids
 from pytest_rageval.datasets.proposer.answers import Answers
-from pytest_rageval.datasets.proposer.columns import Column, Table, texts_in
+from pytest_rageval.datasets.proposer.columns import Column, Table
 from pytest_rageval.datasets.proposer.draft import (
     AS_SAID,
     DOCUMENTS,
@@ -179,8 +181,8 @@ class _Fields(Answers):
         if found is None or wanted is None or wanted.why == AS_SAID:
             return
         cells = zip(self.table[found.column].cells, self.table[wanted.column].cells, strict=True)
-        pairs = [({*texts_in(one)}, {*texts_in(two)}) for one, two in cells if one and two]
-        if pairs and not any(one & two for one, two in pairs):
+        pairs = [(one, two) for one, two in cells if one is not None and two is not None]
+        if {_are_found(one, two) for one, two in pairs} - {None} == {False}:
             del self.fields["reference_ids"]
             why = f"no id in {wanted.column!r} is ever found in {found.column!r}"
             self._note(why, "reference_ids", wanted.column)
@@ -239,6 +241,14 @@ class _Fields(Answers):
 
     def _may_name_documents(self, column: Column) -> bool:
         return bool(column.filled) and not column.is_list and column.typical_length < 200
+
+
+def _are_found(found: Any, wanted: Any) -> bool | None:
+    """Return whether any id of a row is found, as they are read; None where one cannot be read."""
+    try:
+        return not {*retrieved_ids(found)}.isdisjoint(reference_ids(wanted) or ())
+    except BadValueError:
+        return None
 
 
 def could_be(table: Table, name: str) -> Iterator[str]:

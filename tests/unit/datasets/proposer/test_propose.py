@@ -657,11 +657,57 @@ def test_contexts_named_after_a_system_were_found_by_it() -> None:
     assert found == {"question": "question", "contexts": "Hybrid_RAG_Context"}
 
 
-def test_ids_that_are_never_found_are_of_something_else() -> None:
-    """``gold_id`` may be the id of the row's gold, not of a document."""
-    rows = {"question": ASKED, "expected": SAID, "retrieved_doc_ids": (["d1"], ["d2"], ["d1"])}
-    assert "reference_ids" in of(**rows, gold_id=("d3", "d2", "d4"))
-    assert "reference_ids" not in of(**rows, gold_id=("g1", "g2", "g3"))
+@pytest.mark.parametrize(
+    ("found", "expected", "is_other"),
+    [
+        ((["d1"], ["d2"], ["d1"]), ("d3", "d2", "d4"), False),
+        ((["d1"], ["d2"], ["d1"]), ("g1", "g2", "g3"), True),
+        (([11], [12], [11]), (1, 2, 3), True),
+        (("d1", "d2", "d1"), (7, 8, 9), True),
+        ((["Page 1"], ["Page 2"], ["Page 1"]), ("Question 1", "Question 2", "Question 3"), True),
+        ((["a;b"], ["c"], ["d"]), (["g1"], ["g2"], ["g3"]), True),
+        (([" d1"], ["d2"], ["d4"]), ("d1", "d7", "d8"), True),
+        (([{"id": "d1", "rank": 1}], ["d2"], ["d1"]), (1, 2, 3), True),
+        ((["d1"], [], ["d1"]), ("g1", "d7", "g3"), True),
+        # In the forms that the reader of ids takes.
+        (("d1;d5", "d2; d6", "d1;d7"), ("g1", "d6", "g3"), False),
+        (("d1;d5", "d2; d6", "d1;d7"), ("g1;g2", "d7;d6", "g3"), False),
+        (("d1;d5", "d2; d6", "d1;d7"), ("g1;g2", "d7;d8", "g3"), True),
+        (([{"doc_id": "d1", "text": SAID[0]}], ["d2"], ["d1"]), ("d1", "d7", "d8"), False),
+        (([{"source": "d1", "score": 0.5}], ["d2"], ["d1"]), (["d1"], ["d7"], ["d8"]), False),
+        (([{"chunk_id": 1, "rank": 9}], ["d2"], ["d1"]), (1, 2, 3), False),
+        (([1.0], [2.0], [3.0]), ("1", "7", "8"), False),
+        (([0], [0], [0]), (0, 0, 0), False),
+        # What stands beside the id in an object is none, nor is a blank.
+        (([{"qid": 1, "docid": "d7"}], [{"qid": 2, "docid": "d8"}], None), (1, 2, 3), True),
+        (
+            ([{"qid": "q1", "docid": "d7"}], [{"qid": "q2", "docid": "d8"}], None),
+            ("q1", "q2", "q3"),
+            True,
+        ),
+        (
+            ([{"doc_id": "d7", "chunk_id": 1}], [{"doc_id": "d8", "chunk_id": 2}], None),
+            (1, 2, 3),
+            True,
+        ),
+        (([{"id": "d7", "source": "a.md"}], ["d8"], ["d9"]), ("a.md", "b", "c"), True),
+        (([{"doc_id": "d1"}], ["d2"], ["d1"]), ([{"doc_id": "g1"}], ["g2"], ["g3"]), True),
+        (("d1;", "d2;", "d1;"), ("g1;", "g2;", "g3;"), True),
+        ((["d1", None], ["d2", ""], ["d1"]), (["g1", None], ["g2", ""], ["g3"]), True),
+        # What cannot be read says so when it is read.
+        (([{"text": "d1"}],) * 3, ("d1", "d2", "d3"), False),
+        ((["d1"], ["d2"], ["d1"]), ([{"d1": 2}],) * 3, False),
+        (([1], [2], [3]), ("[{1: 2}]",) * 3, False),
+        ((["d1"], ["d2"], ["d1"]), ([{"id": "d1", "grade": 0.5}], "d2", "g3"), False),
+        ((["d1"], ["d2"], ["d1"]), ([{"id": "d1", "grade": 0.5}], "g2", "g3"), True),
+    ],
+)
+def test_ids_are_held_against_each_other_as_they_are_read(
+    found: Any, expected: Any, is_other: bool
+) -> None:
+    """What is never found is of something else: ``gold_id`` may be that of the row's gold."""
+    rows = {"question": ASKED, "expected": SAID, "retrieved_doc_ids": found}
+    assert ("reference_ids" not in of(**rows, gold_id=expected)) == is_other
 
 
 def test_checks_in_an_object_of_their_own() -> None:
