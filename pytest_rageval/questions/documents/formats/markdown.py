@@ -18,6 +18,10 @@ _TABLE_RULE: Final = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ 
 _NO_TITLE: Final = re.compile(r"\s*(?:[-*+>|]|\d+[.)])\s")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _LONGEST_COMMENT: Final = 100
+_COMMENTS: Final = re.compile(r"(?:\s*<!--.*?(?:-->|$))*\s*")
+_TAG: Final = re.compile(r"<[^<>]*>")
+_NO_KEY: Final = re.compile(r"[>*|]|<(?![<%])|!\[|[^-\[{<][^:=]*$")
+"""How a line begins, or is, that front matter cannot begin with."""
 _ANCHOR: Final = re.compile(r"[ \t]*\{#?[^{}]*\}$")
 
 
@@ -32,11 +36,18 @@ def markdown_parts(text: str) -> list[Part]:
 
 
 def _front_matter(lines: Sequence[Line], parts: Parts) -> int:
-    """Return the index after the front matter; its title is a heading."""
+    """Return the index after the front matter; its title is a heading.
+
+    What a line drawn across begins, and another one ends, may be text.
+    """
     if lines[0].text.rstrip() not in ("---", "+++"):
         return 0
     ends = ("---", "...") if lines[0].text.startswith("-") else ("+++",)
     end = next((at for at in range(1, len(lines)) if lines[at].text.rstrip() in ends), 0)
+    texts = (line.text.strip() for line in lines[1:end])
+    texts = (text for text in texts if text and not text.startswith(("#", "<!--")))
+    if _NO_KEY.match(next(texts, "")):
+        return 0
     for line in lines[1:end]:
         if found := re.match(r"title\s*[:=]\s*(.+)", line.text):
             after = lines[end].end
@@ -54,6 +65,7 @@ def _block(lines: Sequence[Line], at: int, parts: Parts) -> int:
         return end
     if line.text.lstrip().startswith("<!--") and (end := _comment_end(lines, at)):
         parts.end()
+        _behind_comment(lines[end - 1], parts)
         return end
     if heading := _ATX.fullmatch(line.text):
         parts.heading(len(heading[1]), plain_title(heading[2] or ""), line.start, line.end)
@@ -84,6 +96,15 @@ def _comment_end(lines: Sequence[Line], at: int) -> int:
         if "-->" in lines[end].text:
             return end + 1
     return 0
+
+
+def _behind_comment(line: Line, parts: Parts) -> None:
+    """Add the text behind the end of a comment, and behind further ones; it ends with the line."""
+    start = line.text.index("-->") + len("-->")
+    start = found.end() if (found := _COMMENTS.match(line.text, start)) else start
+    if _TAG.sub("", line.text[start:]).strip():
+        parts.add(Line(line.start + start, line.text[start:]))
+        parts.end()
 
 
 def _is_title(paragraph: Sequence[Line]) -> bool:

@@ -65,6 +65,61 @@ def test_the_title_in_front_matter_stands_above_lower_headings(read: Read) -> No
 
 
 @pytest.mark.parametrize(
+    ("before", "heading"),
+    [
+        ("---\ntitle: Kettles\ntags: [a, b]\n---\n", "Kettles"),
+        ("---\n# a comment\n\nlayout: page\ntags:\n- a\ntitle: 'Kettles'\n---\n\n", "Kettles"),
+        ('---\r\n"title": K\r\nnote: >\r\n  Some text here.\r\n---\r\n', ""),
+        ('+++\ntitle = "Kettles"\n[params]\nx = 1\n+++\n', "Kettles"),
+        ("---\nlast modified: 2024-01-01\n...\n", ""),
+        ("---\n标题: 水壶\n---\n", ""),
+        ("---\n{title: Kettles}\n---\n", ""),
+        ("---\n---\n", ""),
+        ("---\n- a\n- b\n---\n", ""),
+        ("<!-- toc -->\n", ""),
+        ("<!-- a --> <!-- b -->  \n", ""),
+        ("<!-- a\nb\n--><!-- c -->\n\n", ""),
+        ("<!---\na -- b\n-->\n", ""),
+        ("---\n_build:\n  list: never\n---\n", ""),
+        ("---\n<<: *base\n---\n", ""),
+        ("---\nog:title: K\n---\n", ""),
+        ("---\n<%* tp.file.title %>\ntitle: Kettles\n---\n", "Kettles"),
+        ("---\n<!-- a -->\ntitle: Kettles\n---\n", "Kettles"),
+        ("<!-- badges --><a href='a.b'><img src='a.png'></a>\n", ""),
+        ("# Kettles\n\n<!-- a --><br/>\n\n## Returns\n\n", "Kettles > Returns"),
+    ],
+)
+def test_markdown_without_what_no_reader_sees(read: Read, before: str, heading: str) -> None:
+    """Front matter and comments."""
+    assert sections(read({"a.md": f"{before}{RETURNS}\n"})) == [(heading, RETURNS)]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        # A line drawn across at the beginning, as between the other parts.
+        (f"---\n\n# Costs\n\n{COSTS}\n\n---\n\n# Returns\n\n{RETURNS}\n", [COSTS, RETURNS]),
+        (f"---\n{COSTS_ZH}\n\n---\n{RETURNS_ZH}\n", [COSTS_ZH, RETURNS_ZH]),
+        (f"---\n\n> {COSTS}\n\n---\n\n{RETURNS}\n", [COSTS, RETURNS]),
+        (f"---\n\n**Costs**: {COSTS}\n\n---\n\n{RETURNS}\n", [COSTS, RETURNS]),
+        # Behind a comment.
+        (f"<!-- checked --> {COSTS}\n", [COSTS]),
+        (f"<!-- a --><!-- b --> {COSTS}\n{RETURNS}\n", [COSTS, RETURNS]),
+        (f"# Costs\n\n<!-- checked\nby Ann --> {COSTS}\n", [COSTS]),
+        (f"<!-- checked --> {COSTS}\nReturns\n---\n\n{RETURNS}\n", [COSTS, RETURNS]),
+        (f"<!-- checked --> {COSTS}\n---\n{RETURNS}\n", [COSTS, RETURNS]),
+    ],
+)
+def test_markdown_loses_no_line_that_a_reader_sees(read: Read, text: str, lines: list[str]) -> None:
+    """A question that it answers would count as one without an answer."""
+    passages = read({"a.md": text}).passages
+    held = "\n".join(passage.text for passage in passages)
+    assert [line for line in lines if line not in held] == []
+    assert "checked" not in held
+    assert COSTS not in "".join(passage.section_path for passage in passages)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (f"Returns\n=======\n\n{RETURNS}\n", "Returns"),
