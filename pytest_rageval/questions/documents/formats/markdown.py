@@ -74,7 +74,7 @@ def _block(lines: Sequence[Line], at: int, parts: Parts) -> int:
     elif _BREAK.fullmatch(line.text):
         parts.end()
     elif "|" in line.text and at + 1 < len(lines) and _TABLE_RULE.fullmatch(lines[at + 1].text):
-        end = next((end for end in range(at, len(lines)) if lines[end].is_blank), len(lines))
+        end = _table_end(lines, at)
         parts.whole([*lines[at:end]])
         return end
     else:
@@ -82,9 +82,20 @@ def _block(lines: Sequence[Line], at: int, parts: Parts) -> int:
     return at + 1
 
 
+def _table_end(lines: Sequence[Line], at: int) -> int:
+    for end in range(at + 2, len(lines)):
+        if lines[end].is_blank or _ATX.fullmatch(lines[end].text):
+            return end
+    return len(lines)
+
+
 def _fence_end(lines: Sequence[Line], at: int, mark: str) -> int:
+    is_quoted = ">" in lines[at].text.partition(mark)[0]
     for end in range(at + 1, len(lines)):
         text = lines[end].text.strip()
+        if is_quoted and not text.startswith(">"):
+            return end
+        text = text.lstrip("> \t") if is_quoted else text
         if len(text) >= len(mark) and not text.strip(mark[0]):
             return end + 1
     return len(lines)

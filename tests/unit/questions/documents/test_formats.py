@@ -120,6 +120,29 @@ def test_markdown_loses_no_line_that_a_reader_sees(read: Read, text: str, lines:
 
 
 @pytest.mark.parametrize(
+    "block",
+    [
+        "```\nx\n```",
+        "~~~ py\n```\n~~~",
+        "````md\n```\n# No heading\n```\n````",
+        "```md\n> ```\n# No heading\n```",
+        "- ```\n  x\n  ```",
+        "| a | b |\n|---|---|\n| x | # y |\n",
+        "> ```\n> x\n> ```",
+        "> > ~~~\n> > x\n> > ~~~",
+        "| a | b |\n|---|---|\n| x | y |",
+    ],
+)
+def test_a_heading_behind_a_block_stands_above_its_text(read: Read, block: str) -> None:
+    """Where the block ends as Markdown says, also in a quotation, and at a heading."""
+    text = f"# Costs\n\n{COSTS}\n\n{block}\n# Returns\n\n{RETURNS}\n\n```\nx\n```\n"
+    assert sections(read({"a.md": text})) == [
+        ("Costs", f"{COSTS}\n\n{block.rstrip()}"),
+        ("Returns", f"{RETURNS}\n\n```\nx\n```"),
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (f"Returns\n=======\n\n{RETURNS}\n", "Returns"),
