@@ -23,6 +23,16 @@ _TEXT_NAMES: Final = (
     "sidebar epigraph highlights pull-quote deprecated versionadded versionchanged rubric"
 )
 _TEXTS: Final = frozenset(_TEXT_NAMES.split())
+_NOT_SHOWN_NAMES: Final = (
+    "raw comment todo replace meta toctree testsetup testcleanup "
+    "doctest testcode ipython jupyter-execute graphviz mermaid uml"
+)
+_NOT_SHOWN: Final = frozenset(_NOT_SHOWN_NAMES.split())
+"""What no reader sees, or may see as a picture, or not at all."""
+_OPTION: Final = re.compile(r"[ \t]*:[\w -]+:(?:[ \t]|$)")
+_NOTE: Final = re.compile(r"[ \t]*\.\.[ \t]+\[[^\]\s]+\](?:[ \t]+|$)")
+"""A footnote, or a citation."""
+_END: Final = re.compile(r"""[.!?。！？]["'”’)*`_]*[ \t]*$""")
 _ROLE: Final = re.compile(r"(?::[\w:.+-]+:)?`+([^`<]+?)(?:\s*<[^`>]*>)?`+_{0,2}")
 
 
@@ -88,18 +98,39 @@ def _table_end(lines: Sequence[Line], at: int) -> int:
 
 
 def _explicit(lines: Sequence[Line], at: int, parts: Parts) -> int:
-    """Add what a directive holds, if it is text or code; return the index after it."""
+    """Add what a directive or a footnote holds, if it is text or code; return the index after it.
+
+    Of directives that are not known here, what has the end of a sentence is text.
+    """
     parts.end()
     end = _indented_end(lines, at + 1, _indent(lines[at]))
     found = _DIRECTIVE.match(lines[at].text)
-    name = found[1].rpartition(":")[2] if found else ""
+    name = found[1].rpartition(":")[2].lower() if found else ""
     if name in _CODE:
         parts.whole([*lines[at + 1 : end]])
     elif name in _TEXTS:
-        for line in (*_of_text(lines[at], found), *lines[at + 1 : end]):
-            parts.add(line)
-        parts.end()
+        _add_text(parts, lines[at], found, lines[at + 1 : end])
+    elif found:
+        body = _without_options(lines[at + 1 : end])
+        if name not in _NOT_SHOWN and any(_END.search(line.text) for line in body):
+            _add_text(parts, lines[at], found, body)
+    elif note := _NOTE.match(lines[at].text):
+        _add_text(parts, lines[at], note, lines[at + 1 : end])
     return end
+
+
+def _add_text(parts: Parts, line: Line, found: re.Match[str] | None, body: Sequence[Line]) -> None:
+    for one in (*_of_text(line, found), *body):
+        parts.add(one)
+    parts.end()
+
+
+def _without_options(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return the lines of a directive without its options, which end at a blank line."""
+    if not lines or not _OPTION.match(lines[0].text):
+        return lines
+    end = next((at for at, line in enumerate(lines) if line.is_blank), len(lines))
+    return lines[end:]
 
 
 def _of_text(line: Line, found: re.Match[str] | None) -> list[Line]:

@@ -207,6 +207,68 @@ Costs
     ]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        ".. toctree::\n   :hidden:\n   :caption: All we sell.\n\n   intro\n   All of it <costs>",
+        f".. image:: a.png\n   :alt: {COSTS[:40]}\n         {COSTS}",
+        f".. figure:: a.png\n   :alt: {COSTS}",
+        f".. raw:: html\n\n   <p>\n   {COSTS}\n   </p>",
+        f".. todo:: Ask Ann.\n\n   {COSTS}",
+        f".. comment::\n\n   {COSTS}",
+        f"..\n   {COSTS}",
+        f".. {COSTS}\n   {COSTS}",
+        f".. |K2| replace:: the kettle\n   {COSTS}",
+        ".. automodule:: kettle\n   :members:\n   :undoc-members:",
+        ".. index::\n   single: kettle; costs of it\n   pair: a; b",
+        ".. _costs:",
+        f".. meta::\n   :description: {COSTS}",
+        ".. graphviz::\n\n   digraph { kettle -> costs -> returns }",
+        ".. contents:: What is on this page.\n   :local:",
+        ".. include:: costs.txt",
+        ".. toctree::\n\n   What is it? <costs>\n   Who pays?\n   returns",
+        f".. TODO::\n\n   {COSTS}",
+        f".. RAW:: html\n\n   {COSTS}",
+        f".. meta::\n   :description lang=en: {COSTS}\n   :property=og:title: {COSTS}",
+        f".. meta::\n   :http-equiv=refresh: 5\n\n   {COSTS}",
+        f".. testsetup:: *\n\n   # {COSTS}\n   import kettle",
+        f".. testcleanup::\n\n   # {COSTS}",
+        f".. ipython:: python\n\n   print('{COSTS}')\n   # {COSTS}",
+        f".. doctest::\n\n   >>> print('It.')\n   {COSTS}",
+        f".. mermaid::\n\n   graph TD\n   %% {COSTS}",
+    ],
+)
+def test_rest_without_what_no_reader_sees(read: Read, block: str) -> None:
+    """Comments, options, and directives that hold neither text nor code."""
+    assert sections(read({"a.rst": f"{RETURNS}\n\n{block}\n"})) == [("", RETURNS)]
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (f".. tip::\n\n   {COSTS}", COSTS),
+        (f".. Note:: {COSTS}", COSTS),
+        (f".. WARNING::\n\n   {COSTS.rstrip('.')}", COSTS.rstrip(".")),
+        (f".. Code-Block:: python\n\n   {CODE}", CODE),
+        (f".. option:: --costs\n\n   {COSTS}", f"--costs\n\n   {COSTS}"),
+        (
+            f".. py:function:: costs(kettle)\n   :async:\n\n   {COSTS}\n\n   :returns: it",
+            f"{COSTS}\n\n   :returns: it",
+        ),
+        (f".. dropdown:: Who pays?\n\n   {COSTS}", f"Who pays?\n\n   {COSTS}"),
+        (f".. figure:: a.png\n   :alt: A kettle.\n\n   {COSTS}", COSTS),
+        (f".. glossary::\n\n   costs\n      {COSTS}", f"costs\n      {COSTS}"),
+        (f".. details::\n   {COSTS_ZH}", COSTS_ZH),
+        (f".. [1] {COSTS}\n   {COSTS}", f"{COSTS}\n   {COSTS}"),
+        (f".. [#who] {COSTS}", COSTS),
+    ],
+)
+def test_rest_loses_no_text_that_a_reader_sees(read: Read, block: str, expected: str) -> None:
+    """In directives of any name, and in footnotes."""
+    found = sections(read({"a.rst": f"Costs\n=====\n\n{block}\n"}))
+    assert [(path, text[-len(expected) :]) for path, text in found] == [("Costs", expected)]
+
+
 def test_html_is_what_a_reader_sees(read: Read) -> None:
     """The heading in an article's header counts; blanks are one; a table keeps its lines."""
     text = f"""<!doctype html><html><head><title>Shop | Kettle</title><style>p {{}}</style></head>
