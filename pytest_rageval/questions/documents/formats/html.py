@@ -21,7 +21,11 @@ _INLINE_NAMES: Final = (
 _INLINE: Final = frozenset(_INLINE_NAMES.split())
 _CELLS: Final = frozenset(("td", "th"))
 _BETWEEN_CELLS: Final = " | "
-_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_HEADINGS: Final = {f"h{level}": level + 1 for level in range(1, 7)}
+"""Their levels; the title of the page is above them."""
+_IN_HEADINGS: Final = _NO_TEXT - {"header"} | {"div", "button"}
+"""What a heading may begin with and go on behind; all else ends it."""
+_LONGEST_TITLE: Final = 200
 _MARKS: Final = " \t\n¶#§🔗"
 """What pages put beside a heading as a link to it."""
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
@@ -41,6 +45,10 @@ class _Page(HTMLParser):
         self._hidden: dict[str, int] = {}
         """How often each element without text is open."""
         self._level = 0
+        self._blocks: set[str] = set()
+        """What stands in the heading that is open, if it begins so."""
+        self.has_title = False
+        """Whether there is a heading of the first level without a block in it."""
         self._whole = ""
         """The name of the element that is open, if what it holds is not to be cut."""
         self._depth = 0
@@ -57,8 +65,10 @@ class _Page(HTMLParser):
         return not any(count for tag, count in self._hidden.items() if tag != "header")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._level and (self._blocks or not "".join(self._part).strip(_MARKS)):
+            self._blocks |= {tag} & _IN_HEADINGS
         if tag in _NO_TEXT:
-            self._end()
+            self._end(tag)
             self._hidden[tag] = self._hidden.get(tag, 0) + 1
         elif tag in ("pre", "table"):
             self._open_whole(tag)
@@ -66,7 +76,7 @@ class _Page(HTMLParser):
             self._end()
             self._level = _HEADINGS[tag] if self._may_have_heading else 0
         elif tag == "title":
-            self._is_title = not self.title
+            self._is_title = not (self.title or self._hidden.get("svg"))
         elif tag == "br":
             self._part.append("\n")
         elif tag not in _INLINE:
@@ -74,7 +84,7 @@ class _Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag in _NO_TEXT:
-            self._end()
+            self._end(tag)
             self._hidden[tag] = max(0, self._hidden.get(tag, 0) - 1)
         elif tag == self._whole:
             self._close_whole()
@@ -86,7 +96,7 @@ class _Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._is_title:
             self.title += data
-        elif self._level or not any(self._hidden.values()):
+        elif self._may_have_heading if self._level else not any(self._hidden.values()):
             self._part.append(data if self._whole == "pre" else _BLANKS.sub(" ", data))
 
     def close(self) -> None:
@@ -110,25 +120,34 @@ class _Page(HTMLParser):
     def _boundary(self, tag: str) -> None:
         """End the part, or the row or cell of a table."""
         if not self._whole:
-            self._end()
+            self._end(tag)
         elif tag in _CELLS:
             self._part.append(_BETWEEN_CELLS)
         elif self._whole == "table":
             self._part.append("\n")
 
-    def _end(self, *, is_whole: bool = False) -> None:
-        """Add what is open as a part, or as a heading."""
+    def _end(self, tag: str = "", *, is_whole: bool = False) -> None:
+        """Add what is open as a part, or as a heading, unless a block in it begins or ends here."""
         if self._whole and not is_whole:
+            return
+        is_within = tag in self._blocks or (self._blocks and not self._may_have_heading)
+        if tag and is_within:
+            self._part.append(" ")
             return
         text = "".join(self._part)
         self._part = []
         text = text.strip("\n").rstrip() if self._whole == "pre" else _tidy(text)
         level, self._level = self._level, 0
+        blocks, self._blocks = self._blocks, set()
+        if blocks and (tag not in _HEADINGS or len(text) > _LONGEST_TITLE):
+            level = 0  # a paragraph: no end of the heading is near
         if level:
             text = " ".join(text.split()).strip(_MARKS)
         if text:
+            self.has_title |= level == _HEADINGS["h1"] and not blocks
             start, end = self._length, self._length + len(text)
-            self.parts.append(Part(start, end, level, text[:200] if level else "", is_whole))
+            title = text[:_LONGEST_TITLE] if level else ""
+            self.parts.append(Part(start, end, level, title, is_whole))
             self._written += [text, "\n\n"]
             self._length = end + 2
 
@@ -147,7 +166,7 @@ def page_parts(html: str) -> tuple[str, list[Part]]:
     page.feed(html[:end] + html[end:].replace("<", "&lt;"))
     page.close()
     title = " ".join(page.title.split())
-    above = [Part(0, 0, 1, title)] if title and (1 not in [p.level for p in page.parts]) else []
+    above = [Part(0, 0, 1, title)] if title and not page.has_title else []
     return page.text, [*above, *page.parts]
 
 

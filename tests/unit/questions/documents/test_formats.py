@@ -293,6 +293,20 @@ by Ann</header>
         (f"<title>Shop</title><h2>Costs</h2>{COSTS}<h1>Kettle</h1>", "Kettle"),
         # A browser ends the heading, too, where its header ends.
         ("<header><h1>Kettle</header>", "Kettle"),
+        ("<svg><title>Box</title></svg><h2>Returns</h2>", "Returns"),
+        # What may be the name of the shop, or a menu, stands beside the title of the page.
+        ("<title>Kettle</title><header><h1><div>Shop</div></h1></header>", "Kettle > Shop"),
+        (
+            "<title>Kettle</title><h1><button>Menu</button></h1><h2>Returns</h2>",
+            "Kettle > Menu > Returns",
+        ),
+        (
+            "<title>a.rs - source</title><h1><div>core/iter/</div>a.rs</h1>",
+            "a.rs - source > core/iter/ a.rs",
+        ),
+        ("<title>Kettle</title><h1><a name=x></a><p>", "Kettle"),
+        ("<title>Shop</title><h1>Kettle</h1><h1><div>Returns</div></h1>", "Returns"),
+        ("<h1><div>Help</div><div>Kettle</div></h1><h2>Returns</h2>", "Help Kettle > Returns"),
     ],
 )
 def test_the_title_of_a_page_stands_in_for_its_first_heading(
@@ -301,6 +315,49 @@ def test_the_title_of_a_page_stands_in_for_its_first_heading(
     found = sections(read({"a.htm": f"{head}{RETURNS}"}))
     assert found[-1] == (expected, RETURNS)
     assert found[:-1] == ([("Costs", COSTS)] if COSTS in head else [])
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("<h2>Returns<a href='#r'>#</a></h2>", ("Returns", "")),
+        ("<h2><span>Returns</span> <em>now</em></h2>", ("Returns now", "")),
+        ("<h2>Returns<button>Copy</button></h2>", ("Returns", "Copy\n\n")),
+        ("<h2>Returns<svg><text>v</text></svg></h2>", ("Returns", "")),
+        ("<h2>Returns", ("Returns", "")),
+        ("<h2>Returns</h2><nav><h2><svg/>Menu</h2></nav>", ("Returns", "")),
+        ("<h2>Returns</h2><h3></h3>", ("Returns", "")),
+        ("<h2>Returns</h2><h3><img src=a.png></h3>", ("Returns", "")),
+        ("<h2>Returns</h2><h3/>", ("Returns", "")),
+        ("<h2>Returns</h2><h3><table><td>Now</table></h3>", ("Returns", "Now\n\n")),
+        # Not at the beginning of the heading alone.
+        ("<h2><svg class=i><title>Box</title><text>v</text></svg> Returns</h2>", ("Returns", "")),
+        ("<h2><div>Returns</div></h2>", ("Returns", "")),
+        ("<h2 class=accordion><button>Returns</button></h2>", ("Returns", "")),
+        ("<h2><script>run()</script>Returns</h2>", ("Returns", "")),
+        ("<header><h2><svg/><div>Returns</div></h2>by Ann</header>", ("Returns", "")),
+        ("<h2><div class=n>1</div>Returns</h2>", ("1 Returns", "")),
+        ("<h2><div>Kettle</div><div><div>Returns</div></div></h2>", ("Kettle Returns", "")),
+        ("<h2><button>Copy</button>Returns</h2>", ("Copy Returns", "")),
+        ("<h2>Returns</h2><h3><a name=x></a>", ("Returns", "")),
+        ("<h2>Returns</h2><h3><br><p>Now</p></h3>", ("Returns", "Now\n\n")),
+        ("<h2>Returns</h2><div><h3><svg/></div>", ("Returns", "")),
+        ("<h2>Returns</h2><h3><div>Now</div>", ("Returns", "Now\n\n")),
+        (f"<h2>Returns</h2><h3><div>{COSTS * 4}</div></h3>", ("Returns", f"{COSTS * 4}\n\n")),
+    ],
+)
+def test_a_heading_is_one_whatever_stands_in_it(
+    read: Read, heading: str, expected: tuple[str, str]
+) -> None:
+    """Else its text would stand under the heading of the section before."""
+    page = (
+        f"<title>Shop</title><h1>Kettle</h1><h2>Costs</h2><p>{COSTS}</p>{heading}<p>{RETURNS}</p>"
+    )
+    title, before = expected
+    assert sections(read({"a.html": page})) == [
+        ("Kettle > Costs", COSTS),
+        (f"Kettle > {title}", f"{before}{RETURNS}"),
+    ]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
