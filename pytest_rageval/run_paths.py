@@ -19,6 +19,9 @@ EVALUATION_ROWS: Final = "evaluation_rows.json"
 ImportMode = Literal["prepend", "append", "importlib"]
 """How folders of modules imported by path are added to ``sys.path``; pytest's own names."""
 
+NO_GLOB: Final = str.maketrans("[]", "()")
+"""What becomes of brackets in names of files: pytest cannot run a file that has them."""
+
 _MAX_NAME_BYTES = 200
 # Names that Windows reserves for devices, with any suffix, and files in the folder of all runs.
 _RESERVED = re.compile(

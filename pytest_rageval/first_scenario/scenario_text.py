@@ -16,6 +16,7 @@ from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
 from pytest_rageval.datasets.proposer.propose import Mapped
 from pytest_rageval.first_scenario.measures import A_JUDGE, Measures, extra_for
 from pytest_rageval.model import ScenarioResult
+from pytest_rageval.run_paths import NO_GLOB
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
@@ -188,8 +189,7 @@ SECOND_FILE: Final = "# Or a second file has them, and no target is needed:"
 
 def _second_file(draft: Draft) -> Iterator[str]:
     """Yield how a file with the answers would be joined, if the rows have ids."""
-    found = draft.mapped.fields.get("id")
-    if found is not None:
+    if (found := draft.mapped.fields.get("id")) is not None:
         key = inline_text({"path": "recorded.jsonl", "key": found.column})
         yield f"{SECOND_FILE}  answers: {key}"
 
@@ -318,10 +318,10 @@ def _with_comment(line: str, comment: str) -> str:
 def file_stem(name: str) -> str:
     """Return the name of a data file without its suffixes, as a name for the scenario.
 
-    >>> file_stem("Golden Set.v2.jsonl.gz"), file_stem(".jsonl")
-    ('Golden Set.v2', 'data')
+    >>> file_stem("Golden Set.v2.jsonl.gz"), file_stem(".jsonl"), file_stem("faq[1].csv")
+    ('Golden Set.v2', 'data', 'faq(1)')
     """
-    stem = name.removesuffix(".gz").rpartition(".")[0] or "data"
+    stem = name.removesuffix(".gz").rpartition(".")[0].translate(NO_GLOB)
     return stem if snake_case(stem) else "data"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,19 @@ def test_from_a_csv_to_a_gate(project: Project) -> None:
         CSV.replace("five days,five", "ten weeks,five").replace("the shop,the", "you,the")
     )
     assert project.pytest().ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["answers (1)", "评测", "a+b, c", "v1.2 set", "100% {it's}", "answers[1]", "[1]"],
+)
+def test_the_command_that_is_told_runs_the_scenario(project: Project, name: str) -> None:
+    """Whatever the data are called: pytest takes no brackets in the path of a file."""
+    project.file(f"{name}.csv", CSV)
+    result = project.pytest("--rag-init", f"--rag-from={name}.csv")
+    [command] = [line for line in result.outlines if line.startswith("run it:  pytest ")]
+    result = project.pytest(*shlex.split(command)[3:])
+    result.assert_outcomes(passed=5)
 
 
 def test_a_gate_that_will_fail_is_announced(project: Project) -> None:

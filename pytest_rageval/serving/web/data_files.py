@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.errors import shorten
-from pytest_rageval.run_paths import folder_name
+from pytest_rageval.run_paths import NO_GLOB, folder_name
 from pytest_rageval.scenario.recognise import SUFFIXES, is_scenario, names_promptfoo
 from pytest_rageval.serving.web.refusals import Refused
 from pytest_rageval.serving.web.run_store import file_inside
@@ -23,8 +23,6 @@ FOLDER: Final = "rageval_data"
 """Where uploaded files go, and the scenarios that are made of them."""
 
 MOST_MB: Final = 50
-NO_GLOB: Final = str.maketrans("[]", "()")
-"""What becomes of brackets in names of files: pytest cannot run a file that has them."""
 
 _MOST_LISTED = 300
 _MOST_SEEN = 20_000

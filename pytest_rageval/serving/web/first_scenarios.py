@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.run_paths import run_folder
+from pytest_rageval.run_paths import NO_GLOB, run_folder
 from pytest_rageval.scenario.fields import KEY_OF
 from pytest_rageval.serving.children import started
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.serving.proposing import MODULE, text_digest
-from pytest_rageval.serving.web.data_files import NO_GLOB, reserve
+from pytest_rageval.serving.web.data_files import reserve
 from pytest_rageval.serving.web.refusals import Refused
 
 READ_S: Final = 60.0
