@@ -136,7 +136,7 @@ class _Page(HTMLParser):
             return
         text = "".join(self._part)
         self._part = []
-        text = text.strip("\n").rstrip() if self._whole == "pre" else _tidy(text)
+        text = text.strip("\n").rstrip() if self._whole == "pre" else _tidy(text, is_table=is_whole)
         level, self._level = self._level, 0
         blocks, self._blocks = self._blocks, set()
         if blocks and (tag not in _HEADINGS or len(text) > _LONGEST_TITLE):
@@ -152,10 +152,20 @@ class _Page(HTMLParser):
             self._length = end + 2
 
 
-def _tidy(text: str) -> str:
-    """Return the text with one blank between words, and without blank lines."""
-    lines = (_BLANKS.sub(" ", line).strip(_BETWEEN_CELLS) for line in text.split("\n"))
+def _tidy(text: str, *, is_table: bool) -> str:
+    """Return the text with one blank between words, and without blank lines.
+
+    In a table with more than one cell, blank cells before others keep these in their place.
+    """
+    has_columns = is_table and len([*filter(str.strip, re.split(r"[|\n]", text))]) > 1
+    lines = (_tidy_line(line, has_columns=has_columns) for line in text.split("\n"))
     return "\n".join(filter(None, lines))
+
+
+def _tidy_line(text: str, *, has_columns: bool) -> str:
+    said = _BLANKS.sub(" ", text).strip(_BETWEEN_CELLS)
+    before = text.partition(said[:1])[0].count("|") if said.strip() and has_columns else 0
+    return "| " * (before - 1) + said
 
 
 def page_parts(html: str) -> tuple[str, list[Part]]:

@@ -360,6 +360,32 @@ def test_a_heading_is_one_whatever_stands_in_it(
     ]
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("<tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr>", "A | B\n1 | 2"),
+        ("<tr><td>1<td><td>3<tr><td>4", "1 | | 3\n4"),
+        ("<tr><td>1</td><td></td></tr>", "1"),
+        ("<tr><td></td><td> </td></tr><tr><td> </td></tr><tr><td>1</td></tr>", "1"),
+        ("<tr>\n  <td>\n1\n</td>\n  <td>2</td>\n</tr>\n<tr></tr>", "1 | 2"),
+        ("<tr><td><table><tr><td>1</td></tr></table></td></tr>", "1"),
+        ("<tr><td><p>1</p></td><td><p>2</p></td></tr>", "1\n2"),
+        ("<caption>Prices</caption><tr><td>1</td><td>2</td></tr>", "Prices\n1 | 2"),
+        ("<tr><td></td><td>1</td><td></td></tr>", "1"),
+        ("<tr><td>&nbsp;</td><td>&nbsp;</td></tr><tr><td>1<td>2", "\xa0 | \xa0\n1 | 2"),
+        # A blank cell keeps the others in their columns.
+        ("<tr><th></th><th>A</th><th>B</th></tr><tr><td>1<td>2<td>3", "| A | B\n1 | 2 | 3"),
+        ("<tr><td>&nbsp;<td>A<tr><td>1<td>2", "\xa0 | A\n1 | 2"),
+        ("<tr><td>1<td>2<td>3<tr><td>\n<td> <td>4", "1 | 2 | 3\n| | 4"),
+    ],
+)
+def test_a_table_of_html_has_its_cells_in_their_columns(
+    read: Read, rows: str, expected: str
+) -> None:
+    [(_, text)] = sections(read({"a.html": f"<p>{COSTS}</p><table>{rows}</table>"}))
+    assert text == f"{COSTS}\n\n{expected}"
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
 def test_a_row_of_data_is_a_passage_of_the_document_that_it_names(read: Read, name: str) -> None:
     """Equal passages of one document are one; rows without a document are of the file."""
