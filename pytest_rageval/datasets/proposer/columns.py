@@ -93,6 +93,16 @@ class Column:
         """Whether nearly all cells are booleans, or say yes and no."""
         return self._mostly(_is_flag)
 
+    @property
+    def says_yes_or_no(self) -> bool:
+        """Whether nearly all cells say yes and no in words, and none is a boolean, or spells one.
+
+        Tables spell them so in CSV: ``True`` may be a verdict on the answer beside it.
+        """
+        return self.is_flag and not any(
+            str(cell).strip().lower() in ("true", "false") for cell in self.filled
+        )
+
     @cached_property
     def are_flags(self) -> bool:
         """Whether nearly all cells say yes and no, also as 1 and 0."""

@@ -98,6 +98,7 @@ def map_columns(
         draft.systems = tuple(systems)
     for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
+    draft.take_yes_and_no()
     draft.take_nuggets()
     if is_answered:
         draft.take_answered()
@@ -125,6 +126,12 @@ def map_columns(
 @dataclass
 class _Fields(Answers):
     """The fields beside answers and gold: contexts, ids, documents, labels."""
+
+    def take_yes_and_no(self) -> None:
+        """Take yes and no as gold as the reader does: under a documented name, without others."""
+        named = [one for one in self.table.columns if one.name in FIELD_ALIASES["references"]]
+        if "references" not in self.fields and [one.says_yes_or_no for one in named] == [True]:
+            self.fields["references"] = FoundColumn(named[0].name, Surely.DOCUMENTED.why)
 
     def take_nuggets(self) -> None:
         """Take lists that are called nuggets: no data have another word for them."""
@@ -275,6 +282,9 @@ def could_be(table: Table, name: str) -> Iterator[str]:
         texts.sort(key=_questions_in, reverse=True)
     prose = [column.name for column in texts if column.is_prose]
     yield from dict.fromkeys([*prose, *(column.name for column in texts)])
+    if name == "references":
+        flags = (one.name for one in table.columns if one.says_yes_or_no and one.share > SPARSE)
+        yield from (one for one in flags if "gold" in kinds_of(one) and not kinds_of(one) & other)
 
 
 def _parts(column: Column) -> Iterator[Any]:

@@ -45,6 +45,7 @@ OPEN: dict[str, Any] = {
         {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": said}]}
         for text, said in zip(ASKED, LONG, strict=True)
     ],
+    "yes and no": rows_of(question=ASKED, response=LONG, expected=["yes", "no"] * 3),
     "two places": {
         name: rows_of(question=ASKED, expected=SHORT) for name in ("train", "test")
     },

@@ -455,6 +455,37 @@ def test_a_flag_is_no_answer(column: str, cells: tuple[Any, ...]) -> None:
     assert "answer" not in found
 
 
+YES_OR_NO = ("yes", "no", "yes")
+
+
+@pytest.mark.parametrize(
+    ("columns", "gold"),
+    [
+        ({"answer": SAID, "expected": SAID, "reference": YES_OR_NO}, "expected"),
+        ({"response": SAID, "expected": YES_OR_NO}, ""),
+        ({"response": SAID, "correct": YES_OR_NO}, ""),
+        ({"response": SAID, "gold_label": YES_OR_NO}, ""),
+        ({"response": SAID, "reference": (True, False, True)}, ""),
+        ({"response": SAID, "reference": YES_OR_NO, "ground_truth": YES_OR_NO}, ""),
+        ({"response": SAID, "reference": ("yes", "five days", "no")}, "reference"),
+        # As the documented name says, and as the scenario would read it.
+        ({"response": SAID, "reference": YES_OR_NO}, "reference"),
+        ({"answer": SAID, "ground_truth": YES_OR_NO, "is_correct": YES_OR_NO}, "ground_truth"),
+        ({"response": SAID, "reference": ("True", "False", "True")}, ""),
+        ({"references": (["yes"], ["no"], ["no", "No."])}, "references"),
+        ({"reference": ("ja", "nein", None)}, "reference"),
+    ],
+)
+def test_yes_and_no_are_gold_under_a_documented_name_alone(
+    columns: dict[str, Any], gold: str
+) -> None:
+    """Under another name they may say whether the answer is right."""
+    found = mapped(rows_of({"question": ASKED, **columns}))
+    taken = found.fields.get("references")
+    assert (taken.column if taken is not None else "") == gold
+    assert not found.doubt
+
+
 @pytest.mark.parametrize("column", ["predicted", "Bot said v3", "bot_reply"])
 def test_what_a_system_said_in_other_words(column: str) -> None:
     """K10."""
