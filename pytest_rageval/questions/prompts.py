@@ -123,7 +123,7 @@ def read_alone(reply: str) -> Alone:
         clear = {"true": True, "false": False}.get(clear.strip().lower())
     if not isinstance(clear, bool):
         raise UnreadableReplyError('"clear" must be true or false')
-    text = answer.strip() if isinstance(answer, str) else ""
+    text = str(answer).strip() if type(answer) in (str, int, float) else ""
     is_answer = any(map(str.isalnum, text)) and kind_of(text) != "refused"
     return Alone(clear, text if is_answer else "")
 

@@ -81,6 +81,12 @@ def test_a_reply_without_its_parts_is_refused(kind: QuestionType, reply: str, wh
         ('{"clear": true, "answer": "I do not know."}', Alone(True, "")),
         ('{"clear": true, "answer": "我不知道。"}', Alone(True, "")),
         ('{"clear": true, "answer": null}', Alone(True, "")),
+        ('{"clear": true, "answer": false}', Alone(True, "")),
+        ('{"clear": true, "answer": []}', Alone(True, "")),
+        ('{"clear": true, "answer": {"year": 1901}}', Alone(True, "")),
+        ('{"clear": false, "answer": "0"}', Alone(False, "0")),
+        ('{"clear": true, "answer": 1901}', Alone(True, "1901")),
+        ('{"clear": true, "answer": 0.5}', Alone(True, "0.5")),
     ],
 )
 def test_what_is_known_without_a_passage(reply: str, said: Alone) -> None:
