@@ -48,8 +48,11 @@ def cut(text: str, parts: Iterable[Part]) -> ReadFile:
     Parts of a section are joined up to LONGEST, and longer ones are cut at the ends of sentences.
     What is shorter than SHORTEST joins the stretch before or after it, in its own section, in a
     sibling or in the section above; if there is none, it is dropped and counted in ``too_short``.
+    A heading with nothing below it is a text if it is a sentence; else it names what is not there.
     """
-    stretches = [found for section in _sections(parts) for found in _in_section(text, section)]
+    stretches = [
+        found for section in _sections(text, parts) for found in _in_section(text, section)
+    ]
     joined = _with_neighbours(text, stretches)
     pieces = [
         Piece(text[found.start : found.end], found.headings)
@@ -82,19 +85,26 @@ class _Stretch(NamedTuple):
         return self.width < SHORTEST
 
 
-def _sections(parts: Iterable[Part]) -> Iterator[_Section]:
+def _sections(text: str, parts: Iterable[Part]) -> Iterator[_Section]:
     above: list[Part] = []
     section = _Section((), 0)
-    for part in parts:
+    for part in (*parts, Part(len(text), len(text), level=1)):
         if not part.level:
             section.parts.append(part)
             continue
         if section.parts:
             yield section
+        elif above and part.level <= above[-1].level and _is_text(above[-1]):
+            start, end = above[-1][:2]
+            yield _Section(section.headings[:-1], start, [Part(start, end)])
         above = [heading for heading in above if heading.level < part.level] + [part]
         section = _Section(tuple(heading.title for heading in above), part.start)
-    if section.parts:
-        yield section
+
+
+def _is_text(heading: Part) -> bool:
+    """Return whether a heading in the text is a sentence that is no shorter than a passage."""
+    is_long = heading.end > heading.start and width(heading.title) >= SHORTEST
+    return is_long and heading.title.endswith((".", "。", "!", "！", "…"))
 
 
 def _in_section(text: str, section: _Section) -> list[_Stretch]:

@@ -73,6 +73,37 @@ def test_code_is_cut_only_if_it_is_huge() -> None:
     assert [line for piece in huge.pieces for line in piece.text.split("\n")][1:-1] == lines
 
 
+SAID = "Whoever opens the lid while the water boils loses the guarantee of two years."
+LIST = "[10.0.1](https://example.org/compare/v10.0.0...v10.0.1) (2023-11-02)"
+CALL = "`pipeline(source[, ...transforms], destination[, options], callback)`"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"# Kettle\n\n{WORDS}\n\n## Colours\n\n# Lid\n\n{WORDS}", [("Kettle", 1), ("Lid", 1)]),
+        (f"# Kettle\n\n## {SAID}\n\n{WORDS}", [(f"Kettle > {SAID}", 1)]),
+        (f"# {SAID}\n\n## Lid\n\n{WORDS}", [(f"{SAID} > Lid", 1)]),
+        (f"---\ntitle: {SAID}\n---\n# Lid\n\n{WORDS}", [("Lid", 1)]),
+        (f"# Kettle\n\n{WORDS}\n\n## Red", [("Kettle", 1)]),
+        (f"# Lid\n\n{WORDS}\n\n## {CALL}\n\n## {LIST}\n\n{'What it was' * 9}\n===", [("Lid", 1)]),
+        # A sentence as long as a passage, without a text or a heading below it.
+        (f"# Lid\n\n{WORDS}\n\n## {SAID}\n\n## Red\n\n{WORDS}",
+         [("Lid", 1)] * 2 + [("Lid > Red", 1)]),
+        (f"# Lid\n\n## {SAID}", [("Lid", 1)]),
+        (f"# {SAID}\n\n# Red\n\n{WORDS}", [("", 1), ("Red", 1)]),
+        (f"# Lid\n\n### {SAID}\n\n### Now, too: {SAID}\n\n## Red\n\n{WORDS}",
+         [("Lid", 1)] * 2 + [("Lid > Red", 1)]),
+    ],
+)  # fmt: skip
+def test_a_heading_that_is_a_sentence_is_a_passage(
+    text: str, expected: list[tuple[str, int]]
+) -> None:
+    """It states something, and would be in no passage and no path; a short one names something."""
+    said = re.compile(f"{SAID}|boils a")
+    assert [(path, len(said.findall(text))) for path, text in shown(of(text))] == expected
+
+
 def test_what_is_too_short_joins_the_section_above_or_below() -> None:
     """The heading of a section that joins is in the text, since it is not in the path."""
     above = f"# Kettle\n\n{WORDS}\n\n## Colour\n\nRed.\n"
