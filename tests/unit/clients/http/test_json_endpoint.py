@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 import tomllib
 import traceback
@@ -230,8 +231,9 @@ def test_a_server_that_is_not_there_is_unreachable(ask: Ask) -> None:
     assert isinstance(error, ConnectionFailed)
     assert str(error).endswith("the connection failed (Connection refused)")
     error = failure(ask, base_url="http://127.0.0.1:9/v1", retries=20, max_wait_s=0.05)
-    assert "(Connection refused) (" in str(error)
-    assert "attempts; waited 0 s, max_wait_s is 0.05)" in str(error)
+    # On a busy machine it may be one attempt, and more than a second.
+    wait = r"\(Connection refused\) \(\d+ attempts?; waited \d+ s, max_wait_s is 0\.05\)"
+    assert re.search(wait, str(error))
 
 
 @pytest.mark.parametrize("fault", ["501 no embeddings here", "505", "510"])
