@@ -47,9 +47,12 @@ def reference_ids(value: Any) -> dict[str, int] | None:
         return {key: _grade(grade) for key, grade in judged.items() if key.strip()} or None
     grades: dict[str, int] = {}
     for part in items(value):
-        if is_missing(part) or is_missing(given := _grade_in(part)):
+        if is_missing(part):
             continue
-        name, grade = _id(part), _grade(given)
+        name, given = _id(part), _grade_in(part)
+        if is_missing(given):
+            continue
+        grade = _grade(given)
         if name.strip() and grades.setdefault(name, grade) != grade:
             raise BadValueError(
                 f"reference_ids has {shorten(repr(name))} twice, with different grades"

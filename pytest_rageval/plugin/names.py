@@ -46,8 +46,10 @@ def look_alike(wanted: str, ids: Mapping[str, str]) -> str:
     """
     plain = one_line(wanted)
     found = ids.get(item_name(wanted))
+    if found is None or one_line(found) == plain:
+        return ""
     own = next((name for name, sample_id in ids.items() if one_line(sample_id) == plain), "")
-    if found is None or one_line(found) == plain or (not own and plain in ids):
+    if not own and plain in ids:
         return ""
     shown = shorten(repr(wanted))
     how = f"to run {shown}, name it {own}" if own else f"no sample has the id {shown}"

@@ -48,7 +48,7 @@ _NAMED: Final = 5
 _COMPARED: Final = 10_000
 """How many characters of an answer and a reference tell how alike they are."""
 
-_SIGNS: Final = re.compile(r"(?<![\d.])(-?\d{1,20}\.\d{1,6}) ([<>]) (-?\d{1,20}\.\d{1,6})")
+_SIGNS: Final = re.compile(r"(?<![\d.])(-?\d{1,20}\.\d{1,12}) ([<>]) (-?\d{1,20}\.\d{1,12})")
 Blamed: TypeAlias = tuple[tuple[str, Bound | None], ...]
 """Metrics with the bounds of the gates that they failed, None of a gate without one."""
 Falls: TypeAlias = dict[str, float]

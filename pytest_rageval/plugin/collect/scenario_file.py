@@ -216,11 +216,11 @@ def case_items(parent: pytest.Collector, plan: Plan) -> list[SampleItem]:
 
 def _look_alikes(parent: pytest.Collector, plan: Plan, names: Mapping[int, str]) -> Iterator[str]:
     """Yield where ``--rag-scenario`` names an id, and another sample runs."""
+    entries = [entry for entry in SCENARIO.entries(parent.config) if "::" in entry.text]
     variant = f"{plan.info.variant}::" if plan.info.variant else ""
-    for entry in SCENARIO.entries(parent.config):
-        wanted = entry.text.partition("::")[2].removeprefix(variant)
-        ids = {names[case.index]: case.id for case in plan.cases} if wanted else {}
-        other = look_alike(wanted, ids)
+    ids = {names[case.index]: case.id for case in plan.cases} if entries else {}
+    for entry in entries:
+        other = look_alike(entry.text.partition("::")[2].removeprefix(variant), ids)
         if other and parent.path in {path for path, _ in SCENARIO.read(entry)}:
             yield f"{entry}: {other}"
 

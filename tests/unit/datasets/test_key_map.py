@@ -635,6 +635,10 @@ def test_a_blank_cell_is_a_missing_search_and_no_empty_one(samples: Samples) -> 
         ({"reference_ids": '{"a": '}, "reference_ids is not a JSON object: '{\"a\": '"),
         ({"reference_ids": "{'a': 1, 'b'}"}, "reference_ids is not a JSON object: "),
         ({"reference_ids": [{"name": "a"}]}, "a document is an object without an id under id, "),
+        (
+            {"reference_ids": [{"name": "a", "grade": None}]},
+            "a document is an object without an id ",
+        ),
         ({"reference_ids": [{"id": "a", "grade": "high"}]}, "a grade in reference_ids must be"),
         ({"retrieved_ids": [{"text": "a"}]}, "a document is an object without an id under id, "),
         ({"retrieved_ids": {"a": 1}}, "a document is an object without an id under id, "),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -62,6 +63,13 @@ class TestGates:
     def test_a_sentence_has_the_figure_and_the_worst_group(self, run: Run) -> None:
         found = wrong(run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.8}}{DATA}"))
         assert found.gates == ["f1 0.7500 is below 0.8000; worst doc_name: a.md 0.5000"]
+
+    def test_a_figure_that_just_misses_has_words_and_a_group_too(self, run: Run) -> None:
+        """The message has as many decimals as tell the two apart."""
+        (gate,) = wrong(run(f"name: s\nmetrics: [f1]\ngates: {{f1: 0.75000001}}{DATA}")).gates
+        assert re.fullmatch(
+            r"f1 0\.750{5,} is below 0\.750{4,}1\d*; worst doc_name: a.md 0.5000", gate
+        )
 
     def test_groups_of_gates_come_before_documents(self, run: Run) -> None:
         """Team x has three rows, y one: means 2/3 and 1."""
