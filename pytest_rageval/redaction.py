@@ -257,20 +257,20 @@ def _in_base64(secret: str) -> Iterator[str]:
         yield letters.replace("+", "-").replace("/", "_")
 
 
-_PLAIN_HEADERS = (
-    *("accept", "accept-language", "content-type"),
-    *("http-referer", "referer", "user-agent", "x-title"),
-)
+_PLAIN_NAME = re.compile(r"(?i)accept(-language)?|content-type|(http-)?referer|user-agent|x-title")
+# A variable, a query, a user, a fragment, a pair; letters and digits mixed as in a key.
+_NOT_PLAIN = re.compile(r"(?i)[$?@#=]|(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{12}")
 _VERSION = re.compile(r"(?i)api[-_]version=[\w.-]+")
 
 
 def is_plain_header(name: str, value: str) -> bool:
-    """Return whether a header, as written, is no secret: by its name, and without a variable.
+    """Return whether a header, as written, is no secret: by its name, and with nothing like one.
 
     >>> [is_plain_header("Referer", f"https://acme.example{rest}") for rest in ("", "?key=abc")]
     [True, False]
     """
-    return name.lower() in _PLAIN_HEADERS and not {*"$?@"} & {*value}
+    has_secret = looks_secret(value) or _NOT_PLAIN.search(value) is not None
+    return _PLAIN_NAME.fullmatch(name) is not None and not has_secret
 
 
 def query_secrets(query: str, *, with_version: bool = True) -> Iterator[str]:

@@ -110,6 +110,10 @@ def test_a_charset_that_cannot_be_read_is_utf_8(
         ({"headers": {"X-PIN": "4711081512"}}, "4711081512"),
         ({"headers": {"X-Title": "acme-support", "X-Gate": "acme-support"}}, "acme-support"),
         ({"headers": {"X-Title": "${JUDGE_KEY}"}}, KEY),
+        *[
+            ({"headers": {"Referer": value}}, value)
+            for value in ("http://h/s/0123456789abcdef", "http://h/#token", "bot; token=x")
+        ],
         ({"headers": {"User-Agent": KEY}, "api_key_env": "JUDGE_KEY"}, KEY),
         ({"headers": {"Referer": "https://svc:opensesame@h"}}, "https://svc:opensesame@h"),
         ({"headers": {"HTTP-Referer": "https://h?pass=opensesame"}}, "https://h?pass=opensesame"),
