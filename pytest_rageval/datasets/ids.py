@@ -42,7 +42,13 @@ def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | No
     return next((keys[key] for key in _NAMES if key in keys), None)
 
 
-def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
+def said_of_ids(source: ReadRows, *, is_merged: bool) -> tuple[list[str], list[Doubt]]:
+    """Return what to say of the ids of rows and their grades, and what may be meant instead."""
+    warnings = [*_unread_grades(source, is_merged=is_merged), *_joined_ids(source)]
+    return warnings, [*_grade_doubts(source, is_merged=is_merged)]
+
+
+def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
     """Yield the columns that may hold the grades of ``reference_ids``, and are not read."""
     key_map = source.spec.key_map
     used = [name for name in source.columns_read("reference_ids") if name in source.columns]
@@ -62,7 +68,7 @@ def find_grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
     yield from _of_objects(source, used)
 
 
-def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
+def _unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
     """Yield what to say of grades above 0 that are not read: they count only where rows merge."""
     if is_merged or GRADE in source.spec.key_map or not source.columns_read("reference_ids"):
         return
@@ -78,7 +84,7 @@ def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
 _MAY_JOIN = r"\A[^;]*[,|\n][^;]*\Z"
 
 
-def joined_ids(source: ReadRows) -> Iterator[str]:
+def _joined_ids(source: ReadRows) -> Iterator[str]:
     """Yield what to do about cells that are read as one id, and seem to be several."""
     for name in ("retrieved_ids", "reference_ids"):
         column = next(iter(source.columns_read(name)), "")
