@@ -25,7 +25,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.stats.paired import correction_used, holm, power_factor
-from pytest_rageval.stats.verdict import is_all_ruled_out, is_ruled_out, row_rules_out
+from pytest_rageval.stats.verdict import is_all_ruled_out, is_ruled_out, refuses, row_rules_out
 from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
@@ -62,12 +62,15 @@ class RegressionGate(FallGate):
         return replace(self, baseline=replace(self.baseline, ids=ids))
 
     def asks_nothing_of(self, sample: SampleResult) -> bool:
-        """Return whether the sample is left out, and the baseline lacks what no row rules out."""
+        """Return whether the sample is left out, and the baseline lacks what the answer lost.
+
+        A metric that does not apply to a right refusal is not lost.
+        """
         is_out = FallGate.asks_nothing_of(self, sample)  # super() finds no class with slots
         is_known = any(
             self._has(name, sample.sample_id)
             for name in self.targets
-            if name == WEIGHTED_SCORE or not row_rules_out(sample, name)
+            if name == WEIGHTED_SCORE or not (row_rules_out(sample, name) or refuses(sample))
         )
         return is_out and not (is_known and sample.sample_weight > 0.0)
 

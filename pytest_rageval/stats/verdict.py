@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
+    ANSWER_KIND,
     BUDGET,
     FAULTS,
     NOT_ASKED,
@@ -148,6 +149,12 @@ def row_rules_out(sample: SampleResult, name: str) -> bool:
     """
     names = sample.scores if name == WEIGHTED_SCORE else (name,)
     return bool(sample.left_out) and all(sample.left_out.get(one) == "row" for one in names)
+
+
+def refuses(sample: SampleResult) -> bool:
+    """Return whether the answer refuses, where the scenario looks for that."""
+    kind = sample.details.get(ANSWER_KIND)
+    return isinstance(kind, Mapping) and kind.get("kind") == "refused"
 
 
 def is_all_ruled_out(sample: SampleResult) -> bool:

@@ -253,20 +253,22 @@ def test_a_value_without_a_score_of_one_metric_fails(
 
 
 @pytest.mark.parametrize(
-    ("metrics", "by_what", "fails"),
+    ("metrics", "by_what", "kind", "fails"),
     [
-        (["f1"], "run", True),
-        (["f1"], "row", False),  # a refusal that is right now, or a label that was corrected
-        ([WEIGHTED_SCORE], "row", True),
-        ([WEIGHTED_SCORE, "f1"], "row", True),
+        (["f1"], "run", "answered", True),
+        (["f1"], "run", "refused", False),  # right, as the judge has it
+        (["f1"], "row", "refused", False),  # right now, or its label was corrected
+        ([WEIGHTED_SCORE], "row", "refused", True),
+        ([WEIGHTED_SCORE, "f1"], "row", "refused", True),
     ],
 )
 def test_a_value_that_has_lost_all_that_the_baseline_has_fails(
-    result: Result, metrics: list[str], by_what: str, fails: bool
+    result: Result, metrics: list[str], by_what: str, kind: str, fails: bool
 ) -> None:
     """Where the baseline had no score either, or the row says so of the metric, it is left out."""
     options = by(no_regression={"baseline": "main", "metrics": metrics, "min_pairs": 0})
-    now = rows_b(None, left_out={"f1": by_what, "em": by_what})
+    left_out = {"f1": by_what, "em": by_what}
+    now = rows_b(None, left_out=left_out, details={"answer_kind": {"kind": kind}})
     found = check(result, options, ROWS_A + now, [*ROWS_A, row(6, 1.0, 1.0, "b"), *now[1:]])
     assert (found.outcome == "failed") == fails
     assert ("b: " in found.message) == fails
