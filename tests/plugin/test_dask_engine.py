@@ -128,7 +128,8 @@ def test_a_cluster_that_loses_all_workers_makes_the_run_red(qa: Project, tmp_pat
     result.stdout.fnmatch_lines(
         [
             f"lost by dask://{address}: *",
-            "FAILED *::gate:f1.mean*of 60 samples ran*lost*",
+            # On a busy machine, all may be lost before one result has come.
+            "FAILED *::gate:f1.mean*of 60 samples ran*",
             "ERROR *::q30 - Failed: lost by *",
         ]
     )
