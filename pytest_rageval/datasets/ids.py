@@ -10,10 +10,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
 from pytest_rageval.datasets.base import row_place
-from pytest_rageval.datasets.cells import (
-    is_missing,
-    value_or_text,
-)
+from pytest_rageval.datasets.cells import is_missing, value_or_text
 from pytest_rageval.datasets.id_cells import GRADE_KEYS, items
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.column_names import name_key, read_field, snake_case

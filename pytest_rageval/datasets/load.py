@@ -137,13 +137,14 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     read = [row for row in chosen if isinstance(row, Row)]
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
     seen = seen if second is None else second.seen_in(seen)
-    of_ids: tuple[list[str], list[Doubt]] = ([], [])
+    ids_notes: list[str] = []
+    ids_doubts: list[Doubt] = []
     if seen.columns_read("reference_ids") or seen.columns_read("retrieved_ids"):
         # Not at the top: many data sets name no ids.
         from pytest_rageval.datasets.ids import said_of_ids
 
         is_merged = spec.merge_rows is not None or (answers is not None and answers.merge_rows)
-        of_ids = said_of_ids(seen, is_merged=is_merged)
+        ids_notes, ids_doubts = said_of_ids(seen, is_merged=is_merged)
     left_notes = () if second is None else tuple(second.notes(shown))
     hint = " ".join(filter(None, (source.hint(tuple(key_map.columns), spec), *left_notes)))
     problems = [
@@ -164,13 +165,13 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
             *_of_two_names(key_map, shown),
             *_of_another_answer(spec, key_map.columns, of_answers.difference(brought), shown),
             *_of_turns(key_map, shown),
-            *of_ids[0],
+            *ids_notes,
             *left_notes,
         ),
         left_out=left_out,
         hint=hint,
         likely=likely,
-        doubts=(*seen.doubts(), *of_ids[1]),
+        doubts=(*seen.doubts(), *ids_doubts),
         answered_by=seen.theirs if seen.has_their_answers else "",
         beside_answers=frozenset(seen.joined.keys() - (second.filled if second else ())),
     )
