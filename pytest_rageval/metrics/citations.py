@@ -252,7 +252,7 @@ def _recall(name: str, sources: Sources, cited: CitedText) -> Score:
 
 def _none_expected(name: str) -> Score:
     reason = "the row names no reference_citations, reference_ids or doc_name"
-    return Score(name, None, reason, left_out="row")
+    return Score(name, None, reason, left_out="run")
 
 
 def _listed(sources: Sources, cited: Sequence[Source]) -> str:

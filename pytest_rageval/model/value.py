@@ -116,12 +116,12 @@ Cause = Literal["retrieval", "generation", "unfaithful", "unknown"]
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 LeftOut = Literal["row", "run", "answer"]
-"""Why a metric does not apply: for what the row is, what was made of it, or what the answer is.
+"""Why a metric does not apply: for what the row says, what was made of it, or what the answer is.
 
-By the row it has no score, which is no error; nor by what the search, the judge or the form of the
-answer made of it, but a group of such rows alone is not known to be in order. For what the answer
-is (it refuses, it cites nothing), it has the worst score: else an answer would leave a mean by
-saying less.
+By the row (``answerable: false``) it has no score, which is no error; nor by a label that the row
+lacks, or by what the search, the judge or the form of the answer made of it, but a group of such
+rows alone is not known to be in order. For what the answer is (it refuses, it cites nothing), it
+has the worst score: else an answer would leave a mean by saying less.
 """
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]

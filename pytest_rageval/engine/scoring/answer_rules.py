@@ -373,9 +373,7 @@ def _settled(
         # That a right refusal cites and claims nothing is of the row.
         score = replace(score, left_out="row" if kind == REFUSED else "run")
     is_by_judge = score.left_out == "row" and seen is not row
-    if is_by_judge and metric.info.of_row.isdisjoint(missing_fields(seen, metric.info)):
-        return replace(score, left_out="run")
-    return score
+    return replace(score, left_out="run") if is_by_judge else score
 
 
 _EMBEDS_THE_QUESTION: Final = frozenset({"answer_relevancy"})

@@ -213,7 +213,9 @@ def test_a_system_that_was_to_answer_and_did_not_is_an_error(
         return  # nobody was asked whether it can be answered: an error of its own
     assert set(given.errors) == set(errors.split())
     assert set(given.errors.values()) <= {NOT_GIVEN}
-    assert {name for name, why in given.left_out.items() if why == "row"} == set(left_out.split())
+    assert {name for name, why in given.left_out.items() if why != "answer"} == set(
+        left_out.split()
+    )
     assert given.scores == recorded.scores
     assert given.scores["hit_rate"] == (None if answerable is False else 1.0)
     assert set(recorded.errors) == set()
@@ -309,7 +311,7 @@ def test_a_condition_needs_an_answer_though_its_metric_reads_none(run: RunOf) ->
 
 def test_rows_that_do_not_say_are_neither(scored: Callable[..., SampleResult]) -> None:
     found = scored(answer="You're welcome!", answerable=None)
-    assert {found.left_out[m] for m in ("refusal", "over_refusal", "missed_refusal")} == {"row"}
+    assert {found.left_out[m] for m in ("refusal", "over_refusal", "missed_refusal")} == {"run"}
     assert found.scores["em"] == 0.0
 
 
@@ -562,8 +564,8 @@ def test_citations_of_what_may_refuse_wait_for_the_judge(
     ("fields", "score", "left_out"),
     [
         ({"question": None, "reference_citations": (1,)}, 0.5, None),
-        ({"question": None}, None, "row"),
-        ({}, None, "row"),
+        ({"question": None}, None, "run"),
+        ({}, None, "run"),
     ],
 )
 def test_what_the_judge_is_not_asked_about_does_not_wait_for_it(
@@ -955,3 +957,18 @@ def test_a_metric_that_switches_a_section_on_is_on_record(plan: PlanOf) -> None:
     differing = [setting.name for setting, _ in setting_differences(without, named)]
     assert differing == ["refusals"]
     assert [setting.name for setting in SETTINGS if setting.name in differing and setting.refuses]
+
+
+def test_a_label_that_a_row_lacks_is_not_said_by_the_row(run: RunOf) -> None:
+    """Three rows lost theirs: a group of them alone is not in order, and fails."""
+    rows = [
+        {"answer": f"So it is, {kind} [1].", "contexts": ["c"], "kind": kind, "id": f"{kind}{at}"}
+        for kind, count in (("a", 6), ("b", 3))
+        for at in range(count)
+    ]
+    rows = [row | {"reference_citations": [1]} if row["kind"] == "a" else row for row in rows]
+    gates = "gates: {by: {kind: {weighted_score: 0.5, pass_rate: 0.5}}}"
+    gates = f"thresholds: {{source_recall: 0.5}}\n{gates}"
+    text = f"name: s\ncitations: true\nmetrics: [source_recall]\n{gates}\n"
+    found = run(f"{text}dataset: {json.dumps(rows)}\n")
+    assert [gate.outcome for gate in found.gates][:2] == ["failed", "failed"]
