@@ -59,6 +59,21 @@ def kind_of(
     >>> kind_of("I don't know."), kind_of("No, you cannot."), kind_of("无法回答。")
     ('refused', 'answered', 'refused')
     """
+    kind = _kind_of(answer, rule, sentences)
+    if kind != "refused" and _HTML.match(answer):
+        text = _TAG.sub("\n", _TAG_IN_LINE.sub("", answer)).strip()
+        return "refused" if text and _kind_of(text, rule) == "refused" else kind
+    return kind
+
+
+_HTML: Final = re.compile(
+    r"(?i)\s*<(?:!doctype|html|body|main|article|section|div|p|span|h[1-6]|ul|ol|blockquote)[\s>]"
+)
+_TAG_IN_LINE: Final = re.compile(r"(?i)</?(?:a|b|br|em|font|i|small|span|strong|u)(?:\s[^<>]*)?/?>")
+_TAG: Final = re.compile(r"<!--.*?-->|<[/!]?[a-zA-Z][^<>]*>", re.DOTALL)
+
+
+def _kind_of(answer: str, rule: RefusalRule, sentences: Sequence[str] | None = None) -> Kind:
     is_line = "\n" not in answer.strip()
     answer = _IN_ITALICS.sub(r"\1", _plain(answer, is_line=is_line))
     if not rule.also and not _may_refuse(answer):
@@ -259,12 +274,40 @@ def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "an
     if _compared(plain) in map(_compared, rule.also):
         return "refused"
     refuses = _refuser(rule.languages)
+    if has_cjk(plain) and not refuses(plain):
+        plain = _in_english(plain)
     if not (_may_refuse(plain) and refuses(plain)):
         return "beside" if _is_courtesy(plain) else "answered"
     parts = [part.strip(_TRIMMED) for part in _clauses(plain)]
     goes_on = any(_answers(part) for part in parts if part and not refuses(part))
     return "partial" if goes_on else "refused"
 
+
+def _in_english(sentence: str) -> str:
+    """Return an English sentence with X for its names in Chinese, any other text as it is.
+
+    >>> _in_english("The documents do not mention 王伟"), _in_english("It is sold, 价格未提及")
+    ('The documents do not mention X', 'It is sold, 价格未提及')
+    """
+    found = _CHINESE.findall(sentence)
+    if any(_STATES_ZH.search(run) or _TOPIC_ZH.search(run) for run in found):
+        return sentence
+    text = _CHINESE.sub(" X ", sentence)
+    parts = [_LATIN.findall(part) for part in _PARTS.split(text)]
+    is_english = all("X" not in words or _is_around_one(words) for words in parts)
+    is_other = has_cjk(text) or _WIDE.search(text) is not None
+    return sentence if is_other or not is_english else " ".join(text.split())
+
+
+def _is_around_one(words: Sequence[str]) -> bool:
+    return words.count("X") == 1 and len(words) >= 4
+
+
+_CHINESE: Final = re.compile("[\u4e00-\u9fff]+(?:·[\u4e00-\u9fff]+)*")
+_LATIN: Final = re.compile("[A-Za-z']+")
+_PARTS: Final = re.compile("[,;:—–]|\\bbut\\b")
+_WIDE: Final = re.compile("[\u3000-\u303f\uff00-\uffef]")
+"""Chinese marks: a sentence with them is not only English."""
 
 _TRIMMED: Final = " \t.,;:!?。，；：！？…~～-—()（）\u3000"
 
