@@ -183,6 +183,10 @@ def _verdict(verdict: Any) -> tuple[int, Cell]:
 _DENIES: Final = (
     r"\b(?:contradict\w*|(?:not|n['’]t) (?:\w+ )?(?:support|stat|mention|sa[yi]|nam|cover|hold)\w*)"
     r"|矛盾|[没未不]有?(?:支持|提[到及]|说明)"
+    # "The warranty doesn't cover it" may be what a statement says: so is not what the source lacks.
+    r"|^(?:(?:the|this) )?(?:source|context|passage|document|text|excerpt)s?(?: \[?\d+\]?)?"
+    r" \w+n['’]t (?:\w+ )?(?:support|state|mention|say) (?:it|so|this|that|(?:(?:this|that|the) )?"
+    r"(?:claim|statement|sentence))\W*$"
 )
 """Of a reason beside full support; the prompt asks for none there."""
 

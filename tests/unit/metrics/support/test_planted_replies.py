@@ -116,13 +116,23 @@ def test_words_behind_verdicts_may_take_them_back(more: str, is_read: bool) -> N
     [
         *("The source contradicts it.", "It is not mentioned.", "It is n't stated."),
         *("资料没有提到。", "与资料矛盾。"),
+        *("The source doesn't mention it.", "Source [2] doesn’t explicitly say so"),
+        "This passage doesn't support the claim.",
     ],
 )
 def test_full_support_with_a_reason_against_it_is_no_verdict(reason: str) -> None:
     full = json.dumps({"verdicts": [{"n": 1, "support": "full", "reason": reason}]})
     with pytest.raises(UnreadableReplyError, match='"support" is full, and its reason'):
         CellsReply(1)(full)
-    for honest in ("It says: no fee.", "The net coverage is 80 %, the net holdings are 5."):
+    honest_ones = (
+        *("It says: no fee.", "The net coverage is 80 %, the net holdings are 5."),
+        "The warranty doesn't cover it.",
+        "The source says the warranty doesn't mention it.",
+        "The source doesn't say otherwise.",
+        "The document doesn't mention pets, as claimed.",
+        "The source doesn't mention pets.",
+    )
+    for honest in honest_ones:
         kind = json.dumps({"verdicts": [{"n": 1, "support": "full", "reason": honest}]})
         assert CellsReply(1)(kind)[0].level == "full"
 
