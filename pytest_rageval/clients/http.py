@@ -12,6 +12,7 @@ import codecs
 import errno
 import math
 import os
+import re
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -42,14 +43,15 @@ class Credentials:
     """The headers that carry keys; ``hide`` removes the keys from texts of others.
 
     ``secrets`` are removed from all that a server replies, ``plain`` from messages only: an answer
-    may have the name of an app.
+    may have the name of an app, or say what stands for no key.
     """
 
     def __init__(
         self, headers: Mapping[str, str], secrets: Collection[str], plain: Iterable[str] = ()
     ) -> None:
         self.headers = headers
-        self.redacted: Callable[[str], str] = Redactor(secrets)
+        keys = (one for one in secrets if not _NO_KEY.fullmatch(one))
+        self.redacted: Callable[[str], str] = Redactor(keys)
         self._in_messages = Redactor([*secrets, *plain])
 
     def scrub(self, raw: bytes, charset: str = "utf-8") -> bytes:
@@ -74,6 +76,12 @@ class Credentials:
 
     def __repr__(self) -> str:
         return f"Credentials({', '.join(self.headers)})"
+
+
+_NO_KEY = re.compile(
+    r"(?i)(bearer\s+)?(anything|dummy|empty|lm-studio|local|none|not-needed|ollama|test)"
+)
+"""What the docs of servers that need no key write in its place."""
 
 
 def read_credentials(settings: ClientSettings) -> Credentials:

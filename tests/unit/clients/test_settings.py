@@ -54,6 +54,30 @@ def test_headers_may_take_their_values_from_the_environment() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "reply"),
+    [
+        ("anything", "You can return anything."),
+        ("test", "It is a basic test."),
+        ("EMPTY", "The token empty ends it."),
+    ],
+)
+def test_what_stands_for_no_key_stays_in_replies_alone(
+    key: str, reply: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_KEY", key)
+    for settings in (
+        ClientSettings("m", api_key_env="JUDGE_KEY"),
+        ClientSettings("m", headers={"Authorization": "Bearer ${JUDGE_KEY}"}),
+    ):
+        credentials = read_credentials(settings)
+        assert credentials.scrub(reply.encode()) == reply.encode()
+        assert credentials.hide(f"sent Bearer {key}") == "sent Bearer ***"
+    monkeypatch.setenv("JUDGE_KEY", "anything-else")
+    credentials = read_credentials(ClientSettings("m", api_key_env="JUDGE_KEY"))
+    assert credentials.scrub(b"Bearer anything-else") == b"Bearer ***"
+
+
+@pytest.mark.parametrize(
     ("value", "problem"),
     [
         (None, "api_key_env: the environment variable JUDGE_KEY is not set"),
