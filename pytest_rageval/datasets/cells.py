@@ -212,8 +212,7 @@ def _as_source(text: str) -> Iterator[str]:
         ends_call = kind == "close" and calls.pop()
         # ("a") is a list of one text here: Python wants a comma for that.
         is_tuple = part == ")" and not ends_call and before in _ENDS_VALUE
-        # Names such as nan are one level more in Python's tree.
-        if len(calls) + (kind == "name") > MAX_DEPTH + 1:
+        if len(calls) > MAX_DEPTH:
             raise LimitError(TOO_DEEP_TO_READ)
         yield "," if is_next or is_tuple else ""
         yield repr(_text(part)) if kind == "text" else part.replace("<NA>", "None")
@@ -290,8 +289,8 @@ def contexts_and_docs(
 ) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
     """Return the texts of the contexts, and their documents: None if no context names one.
 
-    Of no contexts they are (). Blank ones are left out, unless their places count: ``[2]`` must not
-    become another one.
+    Of no contexts they are (). Blank ones are left out; with ``keeps_places``, one beside others
+    stays, so that a citation ``[2]`` still means the second.
     """
     passages = _passages(value, keeps_places=keeps_places)
     docs = tuple(doc for _, doc in passages)

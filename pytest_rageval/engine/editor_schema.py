@@ -1,6 +1,7 @@
 """The JSON Schema of a scenario file, for editors: with the names of metrics, gates and targets.
 
-Names are proposed and not prescribed, for metrics may be the user's own.
+Names of metrics are proposed, for they may be the user's own. Types of targets and the checks of a
+gate are prescribed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Schema = dict[str, Any]
 _WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
 
 PROFILE: Final = {"type": "string", "description": "name of a model under 'models'"}
-"""The key of a role that is not in its model: what it names is filled in before."""
+"""The schema of ``profile``, which the classes of roles lack: the loader replaces it before."""
 
 
 def editor_schema() -> Schema:
@@ -50,7 +51,7 @@ def _in_short(info: MetricInfo) -> str:
     parts = [info.summary, needs] if info.summary else [needs]
     parts += [f"asks {', '.join(sorted(info.asks))}"] if info.asks else []
     parts.append(f"{info.range[0]:g} to {info.range[1]:g}")
-    # A direction that is there for gates alone is no better end.
+    # A neutral metric has a direction for its gates alone.
     parts += [] if info.higher_is_better or info.is_neutral else ["lower is better"]
     return "; ".join(parts)
 
@@ -59,7 +60,7 @@ def _add_metrics(schema: Schema, metrics: Mapping[str, str]) -> None:
     definitions, keys = schema["$defs"], schema["properties"]
     definitions["MetricName"] = _any_of(metrics)
     definitions["ScoreName"] = _any_of({**metrics, **_WEIGHTED})
-    forms = definitions["MetricSpec"]["anyOf"]
+    forms = definitions["MetricSpec"]["anyOf"]  # as `_metric_forms` lists them
     _, named, used, _ = forms
     forms[0] = {"type": "string", "$ref": "#/$defs/MetricName"}
     for definition in METRIC_REGISTRY:
@@ -102,11 +103,16 @@ def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
     for kind in GATE_REGISTRY:
         kinds = gates if kind.scope == "scenario" else checks
         kinds[kind.name] = _gate(kind, names, definitions)
-    several = {"type": "object", "properties": checks, "additionalProperties": False}
+    # Several checks of one metric: {mean: 0.7, pass_rate: 0.9}. What refines a mean needs one.
     mean = next(form["properties"] for form in checks["mean"]["anyOf"] if "properties" in form)
-    several["properties"] = checks | {name: mean[name] for name in BESIDE_MEAN}
-    several["dependentRequired"] = {name: ["mean"] for name in BESIDE_MEAN}
-    several |= {"patternProperties": {"^x-": {}}, "minProperties": 1}
+    several = {
+        "type": "object",
+        "properties": checks | {name: mean[name] for name in BESIDE_MEAN},
+        "additionalProperties": False,
+        "dependentRequired": {name: ["mean"] for name in BESIDE_MEAN},
+        "patternProperties": {"^x-": {}},
+        "minProperties": 1,
+    }
     definitions["MetricGate"] = {"anyOf": [*checks["mean"]["anyOf"], several]}
     whole = schema["properties"]["gates"]
     definitions["Gates"] = {
@@ -152,7 +158,7 @@ def _text_of_target() -> Schema:
 
 
 def _target_without_profiles() -> Schema:
-    """Return that a target's text is none of a profile where the file has no profiles."""
+    """Return the rule that, without ``models``, a target's text names no profile."""
     types = "|".join(TARGET_REGISTRY.names())
     named = {"if": {"type": "string"}, "then": {"pattern": f"[.:]|^({types})$"}}
     return {"if": {"required": ["models"]}, "else": {"properties": {"target": named}}}
@@ -268,7 +274,7 @@ def json_schema() -> Schema:
     of_data = ("qrels_path", "run_path", "queries_path", "missing_queries")
     keys |= {key: dataset["properties"][key] for key in of_data}
     keys |= _keys_of_others()
-    # Each has another form.
+    # None is required as such: a key of another system may stand for it.
     schema["required"] = []
     schema["allOf"] = [
         _required("name", unless="scenario_name") | {"then": {"not": {"required": ["name"]}}},

@@ -30,7 +30,7 @@ holds, else False. A row that asks for a function that is not written is an ERRO
 
 from pytest_rageval import Score
 
-QUESTION = {question!r}
+QUESTION = {question!r}  # the variable of the tests that is the question here
 
 
 def _assert(function):
@@ -110,20 +110,21 @@ def scripts_text(
     module: str,
     question: str | None,
     scripts: Mapping[Script, str],
-    keys: Collection[str],
+    secrets: Collection[str],
 ) -> str:
-    """Return the module with a function for each script, by its name, without the ``keys``."""
+    """Return the module with a function for each script, by its name; ``secrets`` are ``***``."""
+    # It stands within a docstring: no quotes or backslashes.
     safe_source = re.sub(r"[^\w.-]+", "_", source)
     functions = [
-        _FUNCTION.format(name=name, module=module, comment=_comment(script, keys))
+        _FUNCTION.format(name=name, module=module, comment=_comment(script, secrets))
         for script, name in scripts.items()
     ]
     head = _MODULE.format(source=safe_source, question=question, field=FIELD)
     return head + "".join(functions)
 
 
-def _comment(script: Script, keys: Collection[str]) -> str:
+def _comment(script: Script, secrets: Collection[str]) -> str:
     text = "\n".join(f"    # {line}".rstrip() for line in script.lines)
-    for key in sorted(keys, key=len, reverse=True):
-        text = text.replace(key, HIDDEN)
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
     return text

@@ -71,7 +71,7 @@ def _measure(
     wants: Callable[[SupportTable, Statement], Iterable[Key]],
     score: Callable[[str, SupportTable], Score],
 ) -> Measure:
-    """Return what scores the rows that the family applies to, and asks for no cell of others."""
+    """Return a measure that asks for no cell where no judge is needed: refused, empty, failed."""
 
     def wanted(table: SupportTable) -> Iterator[Key]:
         if _needs_judge(table):
@@ -242,7 +242,7 @@ def _why_unsupported(table: SupportTable, sentence: Statement, cites: Cites) -> 
 
 
 def _why_needless(table: SupportTable, sentence: Statement, cites: Cites, cited: Citation) -> str:
-    """Say which citations are enough without one that is not."""
+    """Say that ``cited`` is not needed, and which citations support the sentence without it."""
     rest = [other for other in cites if other != cited]
     support = "supports it" if len(rest) == 1 else "together support it"
     reason = _reason(table, sentence, context(*cited.places))

@@ -51,8 +51,8 @@ _ON: Final = {1: (0, 0, 1, 1), 2: (0, 0, 1, 2), 3: (0, 1, 2, 3)}
 def usual_grades(highest: int) -> tuple[int, ...] | None:
     """Return what the judge's grades 0 to 3 are where people's go up to ``highest``.
 
-    Grade 1 is no answer, so that it is relevant only where people have four grades. None for other
-    scales.
+    The judge's 1 means related, but no answer: it is 0 unless people have four grades, too.
+    None for other scales.
 
     >>> usual_grades(1), usual_grades(3)
     ((0, 0, 1, 1), (0, 1, 2, 3))
@@ -114,7 +114,7 @@ class Graded:
         return {name: one.value for name, one in self.holes.items() if one.value is not None}
 
     def details(self, sample: Sample) -> dict[str, Any]:
-        """Return what results keep: name, people's grade and the judge's are each ``checked``."""
+        """Return what results keep; ``checked``: name, people's grade, the judge's grade."""
         judged = sample.reference_ids or {}
         rows = [[name, judged[name], one.value] for name, one in self.checked.items()]
         return {
@@ -143,7 +143,10 @@ class FilledMetric:
         self._measure = measure
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the score of a sample that no other metric is filled for; raises ClientError."""
+        """Return the score, with grades for it alone: a run grades once for all filled metrics.
+
+        Raises ClientError.
+        """
         return self.score_of(sample, await grade_documents(sample, self.filling, models))
 
     def score_of(self, sample: Sample, graded: Graded) -> Score:
@@ -170,7 +173,7 @@ async def grade_documents(sample: Sample, filling: Filling, models: Models) -> G
     A reply that cannot be read, also when asked again, leaves a hole. Raises ClientError for any
     other call that fails.
     """
-    if not sample.reference_ids:  # nobody judged anything: no figure would be any of theirs
+    if not sample.reference_ids:  # without any judgement by people there is nothing to complete
         return Graded()
     retrieved = sample.retrieved_ids or ()
     holes = dict.fromkeys(retrieved[rank - 1] for rank in hole_ranks(sample, filling.k))
@@ -224,13 +227,13 @@ async def _grade(sample: Sample, text: str, filling: Filling, models: Models) ->
 def read_grade(reply: str) -> int:
     """Return the whole number from 0 to 3 that a reply states; raises UnreadableReplyError.
 
-    Besides JSON, a line is read that is nothing else; ``O: 2`` is the overall one.
+    Besides JSON, a line that holds only a grade is read, also UMBRELA's ``O: 2``.
 
     >>> read_grade('{"grade": 2, "reason": "in part"}'), read_grade("##final score: 3.0")
     (2, 3)
     """
     value = read_score(_without_aspects(reply), 0.0, float(BEST))
-    if not value.is_integer() or not 0 <= value <= BEST:
+    if not value.is_integer():
         raise UnreadableReplyError(f"its grade {value:g} is none of 0, 1, 2, 3")
     return int(value)
 

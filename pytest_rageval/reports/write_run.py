@@ -138,7 +138,7 @@ _CACHE_TAG = (
 )
 _RUN_ID = re.compile(r"\d{8}T\d{6}-")
 _CLEANED = 100
-# A folder of runs may begin with these: the user's own .gitignore, cached replies, the history.
+# Names in a folder of runs may begin so: the user's own .gitignore, cached replies, the history.
 _FIRST = (".gitignore", ".cache", "history.csv", "history.sqlite")
 
 
@@ -151,7 +151,7 @@ def write_run(
     is set when all files are written, and a link to the page if the run has one; later runs without
     a page leave that link. Raises OSError.
     """
-    base = _base(result.info.title, output)
+    base = _made_base(result.info.title, output)
     folder = RunFolder(_new_folder(base, run.id), root)
     for report in REPORT_REGISTRY:
         if not report.on_request or report.name in requested:
@@ -165,20 +165,20 @@ def write_run(
 
 
 def marked_base(output: Path) -> Path:
-    """Return the base folder of runs, made and marked as theirs. Raises OSError."""
+    """Return ``output``, made, and marked unless it holds other files. Raises OSError."""
     _mark(output)
     return output
 
 
 def new_run_folder(title: str, run_id: str, output: Path) -> Path:
     """Make and return a run folder of the scenario called ``title``. Raises OSError."""
-    return _new_folder(_base(title, output), run_id)
+    return _new_folder(_made_base(title, output), run_id)
 
 
 def latest_run(folder: Path) -> Path:
     """Return the run of ``folder`` that ``latest`` names: a link, or a text where there are none.
 
-    No run's folder where ``latest`` is missing, or of something else.
+    Where ``latest`` is missing, or of something else, the path is not that of a run.
     """
     latest = folder / "latest"
     if latest.is_file():
@@ -211,16 +211,17 @@ def save_baseline(result: ScenarioResult, run: RunInfo, path: Path, output: Path
 
     ``output`` is the base of the run folders, which are kept out of version control.
     """
+    # Whichever folder is ours is ignored by version control before the baseline is in it.
     if path.is_relative_to(output / run_folder(result.info.title)):
-        _base(result.info.title, output)
+        _made_base(result.info.title, output)
     elif path.is_relative_to(output):
         _mark(output)
     write_atomically(path, results_chunks(result, run))
     remove_leftovers(path.parent, path.name)
 
 
-def _base(title: str, output: Path) -> Path:
-    """Return the folder of a scenario's runs, marked so that version control ignores it.
+def _made_base(title: str, output: Path) -> Path:
+    """Make and return the folder of a scenario's runs, marked so that version control ignores it.
 
     All of ``output`` is marked, or only the scenario's folder if the user has other files in
     ``output``.
@@ -261,7 +262,7 @@ def _new_folder(base: Path, name: str) -> Path:
         except FileExistsError:
             continue
         return path
-    raise FileExistsError(f"{base / name} and 999 more exist already")
+    raise FileExistsError(f"{base / name} and 998 more exist already")
 
 
 def _point_latest(base: Path, name: str) -> None:
@@ -302,7 +303,7 @@ def remove_old_runs(
     folders above it leads to, that holds one of the files ``spared``, or that one of the ``texts``
     of scenarios names; and one with a file that no run writes, which is reported. Only folders with
     the name of a run that hold its ``results.json``, with the path of this scenario file, are runs,
-    complete or not. A folder that cannot be removed is reported, and does not end the run.
+    complete or not. The first failure ends the removal and is reported; pytest goes on.
     """
     base, home = base_of(written, title), written.parent
     link = next((place for place in _places(base, home) if place.is_symlink()), None)
@@ -400,7 +401,10 @@ def _places(base: Path, home: Path) -> list[Path]:
 
 
 def _linked(base: Path, home: Path) -> Iterator[Path]:
-    """Yield what is linked to from the folder of a scenario's runs, and from those above it."""
+    """Yield each link in a scenario's folder of runs and those above it.
+
+    For a text file ``latest``, the run that it names.
+    """
     for entry in [entry for place in _places(base, home) for entry in place.iterdir()]:
         if entry.is_symlink():
             yield entry

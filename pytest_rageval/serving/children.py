@@ -65,7 +65,10 @@ class Child:
                 await asyncio.wait_for(self._process.wait(), _POLL_S)
 
     async def stop(self) -> None:
-        """End it as Ctrl-C does, by force if that takes too long, with all that it started."""
+        """End it as Ctrl-C does, by force if that takes too long, with all that it started.
+
+        On Windows it is ended at once, and alone.
+        """
         try:
             for sent, patience in zip((signal.SIGINT, signal.SIGTERM), _PATIENCE_S, strict=True):
                 if self.status is not None:
@@ -121,4 +124,5 @@ async def started(command: Sequence[str], folder: Path) -> AsyncIterator[Child]:
         try:
             yield child
         finally:
+            # A second cancellation must not leave pytest running.
             await asyncio.shield(child.stop())

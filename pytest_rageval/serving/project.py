@@ -18,7 +18,11 @@ _GOOD = (0, 5)  # 5: nothing was collected
 _PLUGIN = "pytest_rageval.plugin.child"
 
 ASIDE: Final = ("-o", f"cache_dir=${OUTPUT}.cache", "--rag-child=aside")
-"""Options of a child beside the project's runs: --lf selects nothing, and nothing is saved."""
+"""Options of a child that is no run of the project.
+
+It has a cache of its own, so that the project's last failures are kept, and writes no baseline,
+answers or JUnit file.
+"""
 
 _SHARED: Final = (
     "{0.shown}: name: {0.name!r} is also the name of {1}: both would share run folder, history and "
@@ -105,6 +109,7 @@ class Project:
         the only ones to run of them: all that they have where none is named.
         """
         start = [self.python, "-m", "pytest", "-p", _PLUGIN]
+        # By the first pytest finds rootdir and plugins, by the second what is collected.
         only = [f"--rag-{name}={path}" for path in scenarios for name in ("scenario", "only")]
         only += [f"--rag-only-variant={name}" for name in variants]
         return [*start, *self.arguments, *more, *only]
@@ -141,7 +146,7 @@ class Project:
         checked = list(found)
         for same in by_folder.values():
             for at in same if len(same) > 1 else ():
-                other = next(found[other].shown for other in same if other != at)
+                other = next(found[index].shown for index in same if index != at)
                 checked[at] = replace(found[at], problem=_SHARED.format(found[at], other))
         return checked
 
@@ -161,9 +166,9 @@ _LISTED: Final = 10
 
 
 def pick(kind: str, name: str, known: Sequence[str], *, begins: bool = False) -> str:
-    """Return the one of ``known`` that ``name`` is, or if ``begins``, the only one it begins.
+    """Return ``name`` if it is in ``known``; raises UserError.
 
-    Raises UserError.
+    With ``begins``, also the only name in ``known`` that starts with it.
     """
     if name in known:
         return name
@@ -172,11 +177,12 @@ def pick(kind: str, name: str, known: Sequence[str], *, begins: bool = False) ->
         return begun[0]
     shown = f"{kind} {shorten(name)!r}"
     nearest = sorted(known, key=lambda one: -SequenceMatcher(None, name[:100], one).ratio())
-    message = f"unknown {shown}.{did_you_mean(name, known)} Known: {_listed(nearest)}"
     if begun:
         message = f"{shown} is the beginning of {len(begun)}: {_listed(begun)}"
     elif not known:
         message = f"unknown {shown}: there is none"
+    else:
+        message = f"unknown {shown}.{did_you_mean(name, known)} Known: {_listed(nearest)}"
     raise UserError([Problem("", message)])
 
 

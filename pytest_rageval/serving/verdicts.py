@@ -15,15 +15,16 @@ from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.codec import as_json, from_json
 
 Verdict = Literal["passed", "failed", "partial", "unjudged", "empty", "error"]
+"""``partial``: not all cases ran, or a gate was skipped. ``empty``: nothing was scored.
+``unjudged``: nothing in it could have failed. ``error``: pytest failed, or nothing was saved.
+"""
 
 
 def point_verdict(point: RunPoint) -> Verdict:
-    """Return the verdict of a saved run: ``passed`` only if all of it was judged.
-
-    ``unjudged``: the scenario has no gates and no thresholds.
-    """
+    """Return the verdict of a saved run: ``passed`` only if all of it was judged."""
     if point.failed:
         return "failed"
+    # A run that `stop` ended early is whole: its verdict was certain.
     if not (point.complete or point.counts.not_asked) or point.gates_skipped:
         return "partial"
     if not point.counts.scored:
@@ -39,8 +40,9 @@ def gate_verdict(outcome: GateOutcome) -> Verdict:
 def joint_verdict(verdicts: Sequence[Verdict | None]) -> Verdict | None:
     """Return the verdict of all variants of a scenario; None stands for one that never ran.
 
-    ``passed`` only if each of them is, and None if none of them ran. One that nothing could fail
-    does not count beside others: the gate ``best`` may judge all of them.
+    ``verdicts`` are those of the variants, and of the gate ``best`` if there is one. ``unjudged``
+    ones count only if all are: the gate may judge them. Of the others: ``failed`` if any is,
+    ``passed`` if all are, else ``partial``; None if none of them ran.
     """
     if not any(verdicts):
         return None
@@ -66,15 +68,14 @@ def run_verdict(
     saved = list(saved)
     saved += ["partial"] if saved and is_part else []
     saved += [gate_verdict(gate["outcome"]) for gate in gates]
-    if "failed" in saved or (status == 1 and saved):
+    if "failed" in saved or (status == 1 and saved):  # pytest: tests failed
         return "failed"
-    if status == 5:
+    if status == 5:  # pytest: no tests ran
         return "empty"
     if status != 0 or not saved or None in saved:
         return "error"
-    judged = [verdict for verdict in saved if verdict not in ("unjudged", None)]
-    open_ones = (verdict for verdict in judged if verdict != "passed")
-    return next(open_ones, "passed" if judged else "unjudged")
+    by_weight: tuple[Verdict, ...] = ("partial", "empty", "passed")
+    return next((verdict for verdict in by_weight if verdict in saved), "unjudged")
 
 
 def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -116,11 +117,11 @@ def _is_shared(name: str, found: Sequence[Mapping[str, Any]]) -> bool:
     return all(name in one and one[name] == found[0][name] for one in found)
 
 
-def contest_of(ranking: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a ranking as ``variants.json`` has it, with what the page and the tools show of it.
+def shown_ranking(ranking: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page and the tools show of ``ranking``, the content of ``variants.json``.
 
-    Variants are a list, best first; ``gate`` is None where nothing asks for ``best``. Raises
-    ValueError for a file of another kind.
+    Its variants, there by name, become a list, best first; ``gate`` is None where nothing asks for
+    ``best``. Raises ValueError for a file of another kind.
     """
     by_name = convert(ranking.get("variants"), dict[str, dict[str, Any]])
     variants = [{**one, "name": name} for name, one in by_name.items()]
@@ -128,14 +129,14 @@ def contest_of(ranking: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "gate": as_json(convert(ranking.get("gate"), GateResult | None))}
 
 
-def read_contest(folder: Path) -> dict[str, Any] | None:
+def read_ranking(folder: Path) -> dict[str, Any] | None:
     """Return the last ranking in a scenario's folder, and when it was written; None without one.
 
     ``written_at`` is in UTC, as runs have it.
     """
     file = folder / RANKING
     try:
-        found = contest_of(from_json(file.read_bytes(), dict[str, Any]))
+        found = shown_ranking(from_json(file.read_bytes(), dict[str, Any]))
         written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     except (OSError, ValueError):
         return None  # not there, or not ours

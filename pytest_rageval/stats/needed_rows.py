@@ -30,11 +30,12 @@ _FEWEST: Final = 10
 class Spread:
     """How surely ``rows`` rows in ``groups`` groups (None: each its own) know a mean difference.
 
-    ``error`` is the standard error of that mean; ``baseline`` is the mean of the other run, None
-    without scores. ``unknown`` says why the error is not known, "" where it is.
+    ``error`` is the standard error of that mean, None where it is not known: ``unknown`` says why,
+    and neither `seen` nor `needed` may be asked. ``baseline`` is the mean of the other run, None
+    without scores.
     """
 
-    error: float
+    error: float | None
     rows: int
     groups: int | None
     baseline: float | None
@@ -48,17 +49,18 @@ class Spread:
     def seen(self, units: int, alpha: float, margin: float = 0.0) -> float:
         """Return the difference that so many ``units`` show in four of five comparisons.
 
-        With ``margin``, the range of the scores, the fall that they exclude where nothing changed:
-        that interval counts one more pair, which fell by the whole range.
+        With ``margin``, the range of the scores (mode ``non_inferior``), the fall that lies outside
+        of the interval if nothing changed: it counts one more pair, which fell by the whole range.
         """
+        assert self.error is not None
         error = self.error * math.sqrt(self.units / units)
         degrees = units - 1 if units <= _MANY else math.inf
         probability = min(1.0 - alpha / 2.0, LARGEST_PROBABILITY)
         is_normal = math.isinf(degrees)
         tail = NormalDist().inv_cdf(probability) if is_normal else t_quantile(probability, degrees)
         beyond = power_factor(alpha, degrees) - tail
-        # The weight of that pair is exponentially distributed: its mean, and how far it may exceed
-        # that, as the only pair that differs.
+        # The weight of the added pair is exponentially distributed, of the mean `pair`: at
+        # 1 - alpha/2 it exceeds that by ln(2/alpha) - 1 times as much. Both errors are independent.
         pair = margin / units
         end = pair + math.hypot(tail * error, (math.log(2.0) - math.log(alpha) - 1.0) * pair)
         return end + beyond * error
@@ -68,7 +70,7 @@ class Spread:
 
         ``MOST_ROWS`` where it takes as many or more.
         """
-        low = math.floor(-math.log2(alpha)) + 2  # 2^(1 - n) is below alpha
+        low = math.floor(-math.log2(alpha)) + 2  # the least p of n pairs, 2^(1 - n), is below alpha
         high = low
         while self.seen(high, alpha, margin) > difference:
             if high >= MOST_ROWS:
@@ -93,14 +95,14 @@ def spread_of_differences(comparison: Comparison, metric: str) -> Spread:
     """Return how far the differences of ``metric`` spread."""
     found = comparison.metrics[metric]
     units = found.n if found.groups is None else found.groups
-    error, unknown = 0.0, ""
+    error, unknown = None, ""
     if units < _FEWEST:
         unknown = _only(units, found.groups)
     elif found.n_nonzero < _FEWEST:
         unknown = f"only {found.n_nonzero} of {found.n} rows differ"
     elif found.smallest_detectable is None:
         unknown = "all differences are equal"
-    else:
+    else:  # the comparison keeps no standard error: out of what it says of its power
         error = found.smallest_detectable / power_factor(alpha_of(comparison), units - 1)
     return Spread(error, found.n, found.groups, found.b_mean, unknown)
 
@@ -113,7 +115,7 @@ def spread_of_scores(scores: Sequence[float], weights: Sequence[float], groups: 
     many = None if groups is None else len(set(groups))
     units = len(scores) if many is None else many
     differing = len(scores) - max(Counter(scores).values(), default=0)
-    error, unknown = 0.0, ""
+    error, unknown = None, ""
     if units < _FEWEST:
         unknown = _only(units, many)
     elif differing < _FEWEST:

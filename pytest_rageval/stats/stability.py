@@ -99,8 +99,10 @@ LEAST: Final = 0.001
 class SecondRun:
     """How far the mean would move if the judge were asked again, as often as in this run.
 
-    ``sd`` is the standard deviation of the mean: 0 where all repeats agree, None where fewer than
-    half of the ``judged`` samples are ``known``, which have scores of two repeats or more.
+    ``judged`` counts the samples with a weight that a judge was or may have been asked about,
+    ``known`` those of them with scores of two repeats or more. ``sd`` is the standard deviation of
+    the mean: 0 where all repeats agree, None where none, or fewer than half of ``judged``, are
+    known.
     """
 
     repeats: int
@@ -117,12 +119,12 @@ class SecondRun:
         if not self.sd:
             return None
         width = self.sd * math.sqrt(2.0)
-        below = -math.inf if bound.min is None else (bound.min - mean) / width
-        above = math.inf if bound.max is None else (bound.max - mean) / width
+        to_min = -math.inf if bound.min is None else (bound.min - mean) / width
+        to_max = math.inf if bound.max is None else (bound.max - mean) / width
         if bound.holds(mean):
-            flips = _beyond(-below) + _beyond(above)
-        else:
-            near, far = sorted((abs(below), abs(above)))
+            flips = _beyond(-to_min) + _beyond(to_max)
+        else:  # it would have to land between the bounds, both of which lie on one side
+            near, far = sorted((abs(to_min), abs(to_max)))
             flips = _beyond(near) - _beyond(far)
         return max(flips, LEAST)
 
@@ -154,7 +156,8 @@ def second_run(
 
     Each sample adds w²s²/k: its weight, the variance of its repeats (divisor k - 1), how many
     there are. One that asks no judge, such as an empty answer, adds nothing. One without a second
-    score adds the mean variance of the others, as of one repeat: not known is not steady.
+    score, also one that a metric does not apply to, such as a refusal, adds the mean variance of
+    the others, as of one repeat: not known is not steady.
     """
     asked = _asked(info, target)
     if not asked:
@@ -191,7 +194,8 @@ def _repeated(
 ) -> list[float] | None:
     """Return what the score would be by each repeat that has one; None if no judge was asked.
 
-    If the judge found nothing to score in an answer, its repeats are not on record: [].
+    [] where a metric does not apply to the answer: results do not say whether the judge was asked
+    for that or a phrase told it.
     """
     repeats = repeats_of(sample, asked)
     if any(sample.left_out.get(name) == "answer" for name in asked if name not in repeats):

@@ -30,7 +30,7 @@ _LINES = re.compile(
     r"(?:application|text)/(?:x-)?(?:nd-?json|jsonl|json-?lines|json-(?:seq|stream)|stream\+json)$"
 )
 _UNTYPED = ("", "text/plain", "text/html", "application/octet-stream", "application/json")
-"""The types that services name of streams, too."""
+"""Types that some services give their streams, too: they say nothing."""
 _TAG = re.compile(r"(?i)<(?:!doctype|html|head|body|title|div|p|br|h1|script)\b")
 _BEGINS_SSE = re.compile(r"(?:event:.*\r?\n)?data: *\{.*\}\r?\n\r?\n")
 _OTHER_FIELDS = {
@@ -90,6 +90,7 @@ class ReplyReader:
             if path is not None and Event(value).is_of_others(path):
                 raise TargetError(f"replied no answer: a tool or the user says {path.written!r}")
             return answer
+        # Without a text, a bare code is a failure, too.
         if said := failure_of(value, self._paths, has_text=False):
             raise TargetError(f"replied an error: {said}")
         if status := unfinished(value):
@@ -153,8 +154,10 @@ class ReplyReader:
 def _continued(name: str, before: Any, now: Any) -> Any:
     """Return the value of a field after one more event has it.
 
-    Items come one by one, or as a list that is sent again as far as it has come; nothing, such as
-    an empty list, says nothing. Raises TargetError for a list that is another one.
+    Items come one by one, or in lists. A list that holds all items before it replaces them: it is
+    sent again as it grows. So does one that holds only items before it: those that were kept, such
+    as after reranking. An empty value changes nothing. Raises TargetError for a list that drops
+    some and adds others: which of the two counts is not known.
     """
     if name == "confidence":
         return now
@@ -205,7 +208,8 @@ def _has_none(path: JsonPath, value: Any) -> bool:
 def _events_in(reply: HttpReply) -> Iterator[Event] | None:
     """Return the events of a stream, None where the reply is none.
 
-    Many services name no type of content: then it is one if each of its lines is.
+    Where the type of the content says nothing, the lines tell: server-sent events if all are
+    fields or the first event is whole, Vercel's if all are, JSON lines if two objects begin it.
     """
     kind, text = reply.content_type.lower(), reply.text
     lines = [line for line in text.split("\n") if line.strip()]
@@ -227,9 +231,10 @@ def _events_in(reply: HttpReply) -> Iterator[Event] | None:
 
 
 def _may_be_a_line(reply: HttpReply) -> bool:
-    """Return whether JSON may be the first line of a stream, and not a reply of a dialogue.
+    """Return whether JSON may be the first line of a stream that was cut off.
 
-    A stream has no length beforehand; Flask and Go put a line feed behind a reply, and send one.
+    A stream has no length beforehand. Flask and Go put a line feed behind a whole reply, too, but
+    send its Content-Length.
     """
     text = reply.text
     return text.endswith("\n") and "\n" not in text.strip() and _LENGTH not in reply.headers
@@ -245,7 +250,7 @@ def _is_object(line: str) -> bool:
 
 
 def json_of(reply: HttpReply) -> Any:
-    """Return the JSON of a reply, or its text if that is its type or it is not JSON.
+    """Return the JSON of a reply, else its text. Of a text or page, only an object counts as JSON.
 
     Raises TargetError for nothing, for a page, and for broken JSON.
     """

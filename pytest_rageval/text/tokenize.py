@@ -54,7 +54,7 @@ def split_words(text: str) -> list[str]:
 def split_characters(text: str) -> list[str]:
     """Return each CJK character, and each run of other letters and digits, as a token.
 
-    NFKC and lower case first; punctuation and symbols are dropped.
+    NFKC and lower case first; punctuation and symbols are dropped, but for those of kana (``・``).
 
     >>> split_characters("AWEL是工作流１２３。")
     ['awel', '是', '工', '作', '流', '123']
@@ -140,9 +140,9 @@ def normalize_squad(text: str) -> str:
 def normalize_unicode(text: str) -> str:
     """Return ``text`` folded for comparison in any script.
 
-    Unicode NFKC and case folding (full-width digits and letters become plain ones), every
-    punctuation mark and symbol of any script to a space, runs of white space to one space; blanks
-    beside Han and kana, which write none, to nothing. Articles are kept.
+    First Unicode NFKC and case folding (full-width digits and letters become plain ones). Then the
+    blanks of the text beside Han and kana, which write none, are deleted; at last every punctuation
+    mark and symbol of any script becomes a space, which stays. Articles are kept.
 
     >>> normalize_unicode("ＲＡＧ，北京。"), normalize_unicode("每 6 个月")
     ('rag 北京', '每6个月')
@@ -241,7 +241,10 @@ class SampleTexts:
         return normal
 
     def resolve_tokenizer(self, tokenizer: str, texts: Iterable[str]) -> str:
-        """Return what ``auto`` means for this sample: ``char`` where CJK script occurs."""
+        """Return what ``auto`` means for this sample: ``char`` where CJK script occurs.
+
+        The first call decides; later ones have to pass the same ``texts``.
+        """
         if tokenizer != "auto":
             return tokenizer
         if self._auto_tokenizer is None:

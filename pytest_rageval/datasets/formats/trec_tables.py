@@ -36,6 +36,7 @@ _FLAGS: Final = ("true", "false")
 
 _LISTED: Final = 5
 _HEADER_LINES: Final = 1000
+"""How many lines may come before the first row: blank ones, and comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
     """Return the documents of each query, best first; None for a file that is no such table.
 
     Ordered by score as TREC runs are, or by rank. Three columns without a header end in a rank if
-    that is 1, 2, 3 ... (or 0, 1, 2 ...) for every query, else in a score. Raises ScenarioError for
-    one that counts down: by rank, the last line of each query would be the best.
+    that is 1, 2, 3 ... (or 0, 1, 2 ...) for every query, else in a score. Raises ScenarioError
+    where such numbers fall (3, 2, 1): they may be ranks or scores.
     """
     layout = _layout(file)
     if layout is None:
@@ -142,7 +143,7 @@ def _layout(file: DataFile) -> _Layout | None:
         found = _named(cells)
         if found is not None:
             return replace(found, delimiter=delimiter)
-    for delimiter in ("\t", None):
+    for delimiter in ("\t", None):  # without a header, any CSV of three columns would pass
         cells = _split(text, delimiter)
         if len(cells) == 3 and cells[1] != "Q0" and _float(cells[2]) is not None:
             return _Layout(0, 1, 2, delimiter=delimiter, has_header=False)
@@ -210,19 +211,20 @@ class _Entries:
     _texts: set[str] = field(default_factory=set)
     """The columns of unknown meaning with a number, and with a text in any row."""
 
-    def by_query(self, is_what: str, value: str) -> dict[str, dict[str, float]]:
+    def by_query(self, done: str, column: str) -> dict[str, dict[str, float]]:
         """Return the values by query and document; raises ScenarioError with what is wrong.
 
-        A document ``is_what`` once for a query, and ``value`` is what its column is called.
+        ``done`` and ``column`` are words for messages: no document may be ``done`` twice for a
+        query, and ``column`` is what the column of values is called.
         """
         found: dict[str, dict[str, float]] = {}
         for line, query, document, number in self._read():
             known = found.setdefault(query, {})
             if document in known:
-                message = f"document {document!r} is {is_what} twice for query {query!r}"
+                message = f"document {document!r} is {done} twice for query {query!r}"
                 self._problems.append((line, message))
             known[document] = number
-        self._refuse_spare(value)
+        self._refuse_spare(column)
         self._finish(found)
         return found
 
@@ -309,9 +311,9 @@ class _Entries:
         return str(names[0]), str(names[1]), value
 
     def _has_more(self, cells: Any) -> bool:
-        """Return whether a row has cells, or keys, that the first line does not name."""
+        """Return whether a row has cells, or keys, that the first line does not have."""
         if not self.layout.has_header:
-            return False
+            return any(cells[3:])
         names = self.layout.names
         more = set(cells) - set(names) if self.layout.is_json else cells[len(names) :]
         return any(more)

@@ -59,6 +59,7 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
     asked = {role for metric in metrics for role in metric.info.asks}
     for metric in metrics:
         for role in sorted(metric.info.asks):
+            # One that is there and invalid is a problem already.
             if getattr(scenario, role) is None and not binding.loaded.has(role):
                 hint = "for instance 'judge: gpt-4o-mini'" if role == "judge" else _EMBEDDING_HINT
                 message = f"metric {metric.column.name!r} asks a model: name it under '{role}'"
@@ -72,7 +73,7 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
         if embedding is not None and "embedding" in asked
         else None,
         language=judge.language if judge is not None else "auto",
-        repeats=judge.repeats if judge is not None and asked else 1,
+        repeats=judge.repeats if judge is not None and "judge" in asked else 1,
     )
     for role in ("judge", "embedding"):
         if getattr(scenario, role) is not None and role not in asked:
@@ -305,7 +306,7 @@ def _metric(
 
 
 def _with_models(binding: Binding, info: MetricInfo) -> MetricInfo:
-    """Return the info of a metric that asks, of those that it may ask, the models there are."""
+    """Add to what a metric asks those models of ``may_ask`` that the scenario names."""
     known = {role for role in info.may_ask if getattr(binding.scenario, role) is not None}
     return replace(info, asks=info.asks | known) if known else info
 
@@ -326,7 +327,10 @@ def _shared_options(binding: Binding) -> dict[str, Any]:
 
 
 def _by_whom(binding: Binding, info: MetricInfo) -> str:
-    """Return the models that are asked: another judge gives other scores."""
+    """Return what is added to a metric's definition: its models, and how its holes are filled.
+
+    Another judge, or another ``fill``, gives other scores.
+    """
     asked = [getattr(binding.scenario, role) for role in sorted(info.asks)]
     names = [spec.model for spec in asked if spec is not None]
     filled = f"{FILLED_AS}{binding.scenario.fill or FillSpec()}" if info.fills else ""
@@ -404,7 +408,7 @@ def use_metric(
     found = import_object(path, folders, binding.run_paths.import_mode)
     said = _said(spec)
     if isinstance(found, MetricDefinition):
-        # It says all of itself: what is said here can only be meant as its options.
+        # It declares everything itself: keys beside `use` can only be its options.
         options = {**said, **spec.options}
         return spec.model_copy(update={"options": options}), _at(path, found)
     return spec, define_metric(found, spec.attribute or path, path, Declaration(**said))

@@ -75,9 +75,9 @@ def find_cause(
     """Return the cause of a low answer.
 
     The claims decide where the judge was asked which of them the contexts have. Else a metric does
-    where one is named and has a score, else the words do. But where a reference stands in the
-    contexts, the cause is never ``retrieval``. Without a ``kind``, phrases tell whether the answer
-    refuses.
+    where one is named and has a score, else the words do. But where a context has a reference
+    (with claims: the first one) word for word, the cause is not ``retrieval``. Without a ``kind``,
+    phrases tell whether the answer refuses.
     """
     kind = kind or kind_of(sample.answer or "")
     known = _of_row(sample, kind) or _of_claims(info, sample, result)

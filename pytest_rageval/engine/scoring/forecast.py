@@ -63,7 +63,10 @@ _CONTEXTS: Final = 3
 
 _FEWEST_ASKED: Final = {ANSWER_KIND: (2.0, 0.0), ANSWERABLE: (0.0, 1.0)}
 _MOST_ASKED: Final = {ANSWER_KIND: (0.0,), ANSWERABLE: (1.0,)}
-"""Replies to the questions before the metrics that may leave the fewest metrics, and the most."""
+"""Replies to the questions before the metrics that may leave the fewest metrics, and the most.
+
+Of the kind of an answer, 2 is refused and 0 answered; answerable is 0 or 1.
+"""
 
 
 @dataclass
@@ -98,6 +101,7 @@ async def forecast(
     given, known = list(samples), set[str]() if asked is None else asked
     likely = await _assuming("likely", plan, given, run, known)
     if _reads_tables(plan):
+        # Both also note in `known` what later plans need not ask, whether they are shown or not.
         fewest = await _assuming("fewest", plan, given, run, known)
         most = await _assuming("most", plan, given, run, known)
         for role, use in likely.uses.items() if not likely.guesses_answers else ():
@@ -201,7 +205,9 @@ class _Forecaster:
     ) -> tuple[list[BoundMetric], Mapping[str, Score]]:
         """Ask what the judge is asked before the metrics; return those left, and its replies.
 
-        With "fewest", an unknown reply counts as the one that rules out most metrics.
+        With "fewest", a metric is left out if any of the replies that may come would rule it out,
+        even if no single one rules out them all. Else an unknown reply is "answered", and
+        "answerable".
         """
         names = {question.column.name for question in rules.asked}
         questions = [metric for metric in metrics if metric.column.name in names]
@@ -229,7 +235,8 @@ class _Forecaster:
     ) -> Score | None:
         """Count what a metric asks about a sample; return its score if the cache has all replies.
 
-        None, too, where the score itself is cached: no such metric is asked before the others.
+        None, too, where the score itself is cached: only the questions before the metrics need it,
+        and these keep no scores.
         """
         repeats = self._plan.repeats if bound.info.asks else 0
         scores = [await self._judge(bound, sample, answered, repeat) for repeat in range(repeats)]
@@ -313,6 +320,7 @@ class _Forecaster:
             return None
         if answered is not None:
             answered = seen_by(self._plan.answers, bound, answered)
+            # A kept score does not say which model gave which reply: all count for the judge.
             if self._has_score(bound, answered, repeat, roles[-1]):
                 return None
         # A stand-in answer, which is in no cache, still shows how many requests the metric makes.
@@ -340,7 +348,8 @@ class _Forecaster:
             with asking(purpose):
                 score = await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
         except NotAskedError:
-            # Our own metrics send all their requests together: all were counted before this.
+            # Our own metrics send all their requests together, so all were counted before this.
+            # Those of ragas, and of users, may ask more.
             return bound.is_built_in and not bound.info.keeps_scores, None
         except Exception:  # noqa: BLE001  (whatever made-up replies lead to)
             return False, None

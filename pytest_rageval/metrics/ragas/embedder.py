@@ -22,8 +22,8 @@ class Embedder:
     async def fetch(self, texts: Sequence[str]) -> None:
         """Embed the ``texts`` that are not embedded yet, together.
 
-        Raises ClientError, also for a vector that has no direction: a model that has failed is no
-        text that a metric does not apply to.
+        Raises ClientError, also for a vector that has no direction: the model failed, so the score
+        is an error, and not left out.
         """
         missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if not missing:

@@ -35,12 +35,7 @@ from pytest_rageval.serving.mcp.answers import (
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.project import Project
 from pytest_rageval.serving.saved_runs import read_run
-from pytest_rageval.serving.verdicts import (
-    Verdict,
-    contest_of,
-    point_verdict,
-    run_verdict,
-)
+from pytest_rageval.serving.verdicts import Verdict, point_verdict, run_verdict, shown_ranking
 
 T = TypeVar("T")
 
@@ -125,7 +120,7 @@ class DescribedRun:
         contests = [event for event in ended.events if event["event"] == "contest"]
         self._gate = next((contest["gate"] for contest in contests), None)
         ranking = next((contest["ranking"] for contest in contests), None)
-        self._contest = None if ranking is None else contest_of({**ranking, "gate": self._gate})
+        self._contest = None if ranking is None else shown_ranking({**ranking, "gate": self._gate})
         verdicts = [part.verdict for part in self._parts.values()]
         gates = [] if self._gate is None else [self._gate]
         self.verdict = run_verdict(ended.status, verdicts, gates, is_part=bool(self._lost))

@@ -27,6 +27,8 @@ _TEXTS: Final = ("rows_at", "sheet", "encoding", "delimiter")
 _MOST_NAMED = 300
 _LONGEST = 1000
 _LONGEST_NAME = 80
+_KEYS: Final = ("key_map", *_LISTS, *_TEXTS)
+_LONG: Final = f"of 1 to {_LONGEST} characters"
 
 Asked = dict[str, Any]
 
@@ -45,7 +47,7 @@ def read_asked(body: Mapping[str, Any]) -> Asked:
         elif key in _LISTS:
             _check_texts(key, value)
         elif key not in _TEXTS:
-            raise Refused(400, f"given: {str(key)[:40]}: expected {', '.join(_TEXTS)}")
+            raise Refused(400, f"given: {str(key)[:40]}: expected {', '.join(_KEYS)}")
         else:
             _check_texts(key, [value])
     return {"given": given, "name": _name_of(body.get("name") or "")}
@@ -60,14 +62,14 @@ def _check_map(value: Any) -> None:
 def _check_texts(key: str, texts: Any) -> None:
     is_good = isinstance(texts, list) and len(texts) <= _MOST_NAMED
     if not is_good or not all(isinstance(one, str) and 0 < len(one) <= _LONGEST for one in texts):
-        raise Refused(400, f"given: {key}: expected texts of at most {_LONGEST} characters")
+        raise Refused(400, f"given: {key}: expected at most {_MOST_NAMED} texts, {_LONG}")
     if any("\0" in text for text in texts):
         raise Refused(400, f"given: {key}: a null character is in no name")
 
 
 def _name_of(name: Any) -> str:
     if not isinstance(name, str) or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise Refused(400, f"name: expected a text of at most {_LONGEST_NAME} characters")
+        raise Refused(400, f"name: expected a line of at most {_LONGEST_NAME} characters")
     return name.strip().translate(NO_GLOB)
 
 

@@ -14,7 +14,7 @@ from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry
-from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict, read_contest
+from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict, read_ranking
 from pytest_rageval.stats.wording import made_text
 
 _IN_TREND: Final = 20
@@ -110,7 +110,7 @@ class RunStore:
         if not entry.variants or entry.name is None:
             return None
         folder = self.base(entry) / run_folder(entry.name)
-        found = read_contest(folder)
+        found = read_ranking(folder)
         last = {point.scenario: point.started_at for point in self.points(entry)}
         if found is None:
             is_open = entry.has_best and bool(last)

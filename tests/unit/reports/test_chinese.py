@@ -65,7 +65,7 @@ ELSEWHERE = (
     # Of requests that the page does not send.
     ": expected a",
     "gates: expected",
-    "expected texts of at most",
+    "expected at most",
     "given: expected",
     ": changed twice",
     "a metric needs a weight",

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_rageval.model import RankedVariant, Ranking, VariantPair
 from pytest_rageval.reports.write_run import ranking_dict
-from pytest_rageval.serving.verdicts import contest_of, joint_verdict, merged, read_contest
+from pytest_rageval.serving.verdicts import joint_verdict, merged, read_ranking, shown_ranking
 from pytest_rageval.serving.web.live_runs import verdict_of
 from pytest_rageval.text.codec import to_json
 
@@ -70,10 +70,10 @@ def test_a_ranking_is_read_as_it_was_written(tmp_path: Path) -> None:
     """[E20] Best first; when it was written tells whether a variant ran again since."""
     plain = json.loads(to_json({**ranking_dict(RANKING), "gate": None}))
     (tmp_path / "variants.json").write_text(json.dumps(plain), "utf-8")
-    found = read_contest(tmp_path)
+    found = read_ranking(tmp_path)
     assert found is not None
     assert found.pop("written_at").startswith("20")
-    assert found == contest_of(plain)
+    assert found == shown_ranking(plain)
     assert [(one["name"], one["letters"]) for one in found["variants"]] == [("b", "a"), ("a", "a")]
     assert (found["pairs"][0]["p_adjusted"], found["gate"]) == (0.4, None)
 
@@ -92,8 +92,8 @@ def test_a_ranking_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_no_ranking(tmp_path: Path, text: str) -> None:
     """[E20] What is shown as a figure is one."""
     (tmp_path / "variants.json").write_text(text, "utf-8")
-    assert read_contest(tmp_path) is None
-    assert read_contest(tmp_path / "nowhere") is None
+    assert read_ranking(tmp_path) is None
+    assert read_ranking(tmp_path / "nowhere") is None
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def point(
         (0, [replace(point(failed=1), judged=False)], "failed"),  # by a hook, or a mark
         (0, [replace(point(complete=False), judged=False)], "partial"),
         (0, [None], "error"),
+        (0, [replace(point(), counts=replace(COUNTS, scored=0)), point(complete=False)], "partial"),
         (0, [point(), None], "error"),
         (0, [], "error"),
         (1, [point()], "failed"),

@@ -20,7 +20,8 @@ class Span:
     """A step of a trace; ``parent_id`` is "" for one that no other step began.
 
     ``attributes`` has the names of the tool: dotted, or nested. ``error`` is None unless the step
-    failed. ``tool`` names the convention of the attributes where their names do not say it.
+    failed. ``tool`` names the convention of the attributes where their names do not say it, and
+    ``kind`` what the step does: it is told later, where the record does not say it.
     ``is_trace``: the tool's record of the trace itself, above all spans without a parent.
     """
 
@@ -50,10 +51,11 @@ class Collected:
     of_steps: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """Such columns that are said of a single step: by trace, column and step."""
     untold: list[str] = field(default_factory=list)
-    """Those of which steps say different things, and nothing the trace."""
+    """Columns left out because steps of a trace disagree, and nothing is said of the trace."""
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Records that come in pieces, by id; their kind is under the key ""."""
     counts: Counter[str] = field(default_factory=Counter)
+    """What was left out or came twice, by the words that a warning has for it."""
     last_trace: str = ""
     line: int | None = None
 
@@ -85,7 +87,12 @@ class Collected:
             self.say(trace_id, f"score_{name}", value, step)
 
     def expect(self, trace_id: str, name: Any, value: Any, step: str = "") -> None:
-        """Note what was expected: an answer becomes the references, all else keeps its name."""
+        """Note what was expected.
+
+        An answer or a reference goes to ``references``, what is about a reference to its own
+        field. Another field of a row gets ``expected_`` before its name: what was observed stays.
+        An unknown name is kept.
+        """
         if not isinstance(name, str) or not name:
             return
         known = read_field(name)
@@ -137,12 +144,7 @@ def list_at(tree: Mapping[str, Any], path: str) -> Any:
     """
     value = pick(tree, path)
     if value is None:
-        head = path.partition(".")[0]
-        prefix = f"{path}."
-        if head in tree and not any(name.startswith(prefix) for name in tree):
-            return None
-        items = _items(tree, prefix)
-        return items or None
+        return _items(tree, f"{path}.") or None
     return _numbered(value) if isinstance(value, Mapping) else value
 
 
@@ -172,7 +174,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{11}=|[A-Za-z0-9+/]{22}==")
 
 
 def plain_id(value: Any) -> str:
-    """Return an id of a trace or span in one spelling; "" for none, and for one of zeros.
+    """Return an id of a trace or span, of base64 in hexadecimal; "" for none, and one of zeros.
 
     >>> plain_id("0x026f3e4e89e2ce0d"), plain_id("Am8+Tonizg0="), plain_id("0000000000000000")
     ('026f3e4e89e2ce0d', '026f3e4e89e2ce0d', '')

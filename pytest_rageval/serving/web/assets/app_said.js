@@ -63,7 +63,7 @@ RUN_WORDS.unshift(
   [/^a scenario (.+) is there already: give this one another name$/, "已有场景 $1：请另取名称"],
   [/^(.+) is there already: give the scenario another name$/, "$1 已存在：请为场景另取名称"],
   [/^the data have changed since they were shown: look at them again$/, "数据在显示之后已改变：请重新查看"],
-  [/^name: expected a text of at most (\d+) characters$/, "名称：最多 $1 个字符"],
+  [/^name: expected a line of at most (\d+) characters$/, "名称：一行，最多 $1 个字符"],
   // what the loader says of bounds: scenario/, gates/, engine/planning/
   [/\bmin (\S+) is outside the range ([^;\s]+?)\.\.(\S+)/, "下限 $1 超出范围 $2 至 $3"],
   [/\bmax (\S+) is outside the range ([^;\s]+?)\.\.(\S+)/, "上限 $1 超出范围 $2 至 $3"],

@@ -180,6 +180,12 @@ def test_a_line_that_is_no_csv_is_left_to_other_readers(file: Make) -> None:
         read_table_qrels(file("qid,docid,rel\nq1,d\r1,1\n"))
 
 
+def test_a_row_with_more_cells_than_the_first_is_refused_without_a_header_too(file: Make) -> None:
+    with pytest.raises(ScenarioError, match="t.tsv:2: not a row with the columns"):
+        read_table_run(file("q1 d1 0.9\nq1 d2 0.8 7 extra\n"))
+    assert read_table_run(file("q1\td1\t0.9\t\nq1\td2\t0.8\t\n")) == {"q1": ("d1", "d2")}
+
+
 def test_columns_of_texts_are_no_grades(file: Make) -> None:
     """A27: a split, a title, a text; with a number in each row a column may be the grade."""
     assert read_table_qrels(file("query-id\tcorpus-id\tscore\tsplit\nq1\td1\t2\ttest\n")) == {

@@ -222,6 +222,8 @@ def test_a_model_that_nobody_asks_is_a_warning(plan: Plans) -> None:
 def test_repeats_ask_nobody_in_a_scenario_without_judged_metrics(plan: Plans) -> None:
     """C6: em is em, however often."""
     assert plan(text("em", "judge: {model: m, repeats: 5}")).repeats == 1
+    embedding = f"embedding: {{model: e, base_url: '{URL}'}}"
+    assert plan(text("embeds", f"judge: {{model: m, repeats: 5}}\n{embedding}")).repeats == 1
 
 
 @pytest.mark.parametrize(
