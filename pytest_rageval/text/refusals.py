@@ -67,10 +67,11 @@ def kind_of(
 
 
 _HTML: Final = re.compile(
-    r"(?i)\s*<(?:!doctype|html|body|main|article|section|div|p|span|h[1-6]|ul|ol|blockquote)[\s>]"
+    r"(?is)\s*<(?:!doctype|html|body|main|article|section|div|p|span|h[1-6]|ul|ol|blockquote)[\s>]"
+    r"(?!.*<(?:pre|code)\b)"
 )
-_TAG_IN_LINE: Final = re.compile(r"(?i)</?(?:a|b|br|em|font|i|small|span|strong|u)(?:\s[^<>]*)?/?>")
-_TAG: Final = re.compile(r"<!--.*?-->|<[/!]?[a-zA-Z][^<>]*>", re.DOTALL)
+_TAG_IN_LINE: Final = re.compile(r"(?i)</?(?:a|b|em|font|i|small|span|strong|u)(?:\s[^<>]*)?/?>")
+_TAG: Final = re.compile(r"<!--.{0,1000}?-->|<[/!]?[a-zA-Z][^<>]*>", re.DOTALL)
 
 
 def _kind_of(answer: str, rule: RefusalRule, sentences: Sequence[str] | None = None) -> Kind:
@@ -286,28 +287,36 @@ def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "an
 def _in_english(sentence: str) -> str:
     """Return an English sentence with X for its names in Chinese, any other text as it is.
 
-    >>> _in_english("The documents do not mention 王伟"), _in_english("It is sold, 价格未提及")
-    ('The documents do not mention X', 'It is sold, 价格未提及')
+    It is one if each of its parts that has a name refuses, and is else in English.
+
+    >>> _in_english("The documents do not mention 王伟"), _in_english("It is 王伟, it says no more")
+    ('The documents do not mention X', 'It is 王伟, it says no more')
     """
-    found = _CHINESE.findall(sentence)
-    if any(_STATES_ZH.search(run) or _TOPIC_ZH.search(run) for run in found):
+    text = " ".join(_CHINESE.sub(" X ", sentence).split())
+    if any(map(_SAYS_ZH.search, _CHINESE.findall(sentence))) or _NO_ENGLISH.search(text):
         return sentence
-    text = _CHINESE.sub(" X ", sentence)
-    parts = [_LATIN.findall(part) for part in _PARTS.split(text)]
-    is_english = all("X" not in words or _is_around_one(words) for words in parts)
-    is_other = has_cjk(text) or _WIDE.search(text) is not None
-    return sentence if is_other or not is_english else " ".join(text.split())
+    named = [part for part in _PARTS.split(text) if "X" in _LATIN.findall(part)]
+    return text if all(map(_refuses_one_name, named)) and not has_cjk(text) else sentence
 
 
-def _is_around_one(words: Sequence[str]) -> bool:
-    return words.count("X") == 1 and len(words) >= 4
+def _refuses_one_name(part: str) -> bool:
+    words = _LATIN.findall(part)
+    is_told = _REFUSALS["en"].search(part.lower()) is not None
+    return is_told and words.count("X") == 1 and len(words) >= 4
 
 
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]+(?:·[\u4e00-\u9fff]+)*")
 _LATIN: Final = re.compile("[A-Za-z']+")
-_PARTS: Final = re.compile("[,;:—–]|\\bbut\\b")
-_WIDE: Final = re.compile("[\u3000-\u303f\uff00-\uffef]")
-"""Chinese marks: a sentence with them is not only English."""
+_PARTS: Final = re.compile(
+    r"[,;:—–/|→]|\s-\s|\((?=X\))|\b(?:but|and|so|whose|although|though|while|yet)\b"
+)
+_SAYS_ZH: Final = re.compile(
+    f"{_STATES_ZH.pattern}|{_TOPIC_ZH.pattern}|[一二两三四五六七八九十百千万半]"
+)
+_NO_ENGLISH: Final = re.compile(
+    r"[\u3000-\u303f\uff00-\uffef]|\bX (?i:the|an?|this|that|there|no|i|we|you|it)\b"
+)
+"""Chinese marks, and a name before the beginning of a sentence: it ends one of its own."""
 
 _TRIMMED: Final = " \t.,;:!?。，；：！？…~～-—()（）\u3000"
 

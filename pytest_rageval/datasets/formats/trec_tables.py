@@ -313,7 +313,7 @@ class _Entries:
     def _has_more(self, cells: Any) -> bool:
         """Return whether a row has cells, or keys, that the first line does not have."""
         if not self.layout.has_header:
-            return any(cells[3:])
+            return any(cells[3:]) and not cells[3].startswith("#")
         names = self.layout.names
         more = set(cells) - set(names) if self.layout.is_json else cells[len(names) :]
         return any(more)

@@ -185,8 +185,8 @@ _DENIES: Final = (
     r"|矛盾|[没未不]有?(?:支持|提[到及]|说明)"
     # "The warranty doesn't cover it" may be what a statement says: so is not what the source lacks.
     r"|^(?:(?:the|this) )?(?:source|context|passage|document|text|excerpt)s?(?: \[?\d+\]?)?"
-    r" \w+n['’]t (?:\w+ )?(?:support|state|mention|say) (?:it|so|this|that|(?:(?:this|that|the) )?"
-    r"(?:claim|statement|sentence))\W*$"
+    r" (?:do|does|did)n['’]t (?:(?!just|only|merely)\w+ )?(?:support|state|mention|say)"
+    r" (?:it|so|this|that|(?:(?:this|that|the) )?(?:claim|statement|sentence))\W*$"
 )
 """Of a reason beside full support; the prompt asks for none there."""
 

@@ -184,6 +184,7 @@ def test_a_row_with_more_cells_than_the_first_is_refused_without_a_header_too(fi
     with pytest.raises(ScenarioError, match="t.tsv:2: not a row with the columns"):
         read_table_run(file("q1 d1 0.9\nq1 d2 0.8 7 extra\n"))
     assert read_table_run(file("q1\td1\t0.9\t\nq1\td2\t0.8\t\n")) == {"q1": ("d1", "d2")}
+    assert read_table_run(file("q1 d1 0.9\nq1 d2 0.8 # good\n")) == {"q1": ("d1", "d2")}
 
 
 def test_columns_of_texts_are_no_grades(file: Make) -> None:
