@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from pytest_rageval.datasets.cells import (
@@ -13,7 +14,7 @@ from pytest_rageval.datasets.cells import (
     value_in_text,
 )
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import MAX_GRADE
+from pytest_rageval.model import MAX_GRADE, Sample
 
 _ID_KEYS: Final = (
     *("id", "doc_id", "docid", "document_id", "chunk_id", "_id"),
@@ -29,7 +30,48 @@ def retrieved_ids(value: Any) -> tuple[str, ...]:
 
     A result with a blank id keeps its rank, too: it is one that nobody expects.
     """
-    return tuple(dict.fromkeys(_id(part) for part in items(value) if not is_missing(part)))
+    return _once(raw_ids(value))
+
+
+def raw_ids(value: Any) -> tuple[str | None, ...]:
+    """Return ids in rank order with the repeated ones, and None for a missing one."""
+    return tuple(None if is_missing(part) else _id(part) for part in items(value))
+
+
+def by_rank(
+    ids: Sequence[str | None] | None,
+    contexts: Sequence[str] | None,
+    docs: Sequence[str | None] | None,
+) -> dict[str, Any]:
+    """Return ``retrieved_ids`` and ``context_ids`` of a sample with these contexts; {} without ids.
+
+    A repeated id keeps its better rank, so that others move up. If there is one for each context,
+    ids stand for places, too, unless the contexts say that they are in another order.
+    """
+    if ids is None:
+        return {}
+    once, named = _once(ids), zip(ids, docs or (), strict=False)
+    is_moved = contexts is not None and len(contexts) == len(ids) > len(once) + ids.count(None)
+    pairs = {(one, doc) for one, doc in named if doc is not None}
+    # In the order of the contexts, an id has one document, or (a chunk) a document one id.
+    is_one = len(pairs) <= max((len(set(part)) for part in zip(*pairs, strict=True)), default=0)
+    is_same = all(doc == one or doc not in once for one, doc in pairs)
+    is_placed = is_moved and is_one and is_same
+    return {"retrieved_ids": once, "context_ids": tuple(ids) if is_placed else None}
+
+
+def fitting(sample: Sample) -> Sample:
+    """Return a sample whose ids or contexts are others now without ``context_ids`` of before."""
+    ids, contexts = sample.context_ids, sample.contexts
+    if ids is None or (
+        _once(ids) == sample.retrieved_ids and (contexts is None or len(contexts) == len(ids))
+    ):
+        return sample
+    return replace(sample, context_ids=None)
+
+
+def _once(ids: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for one in ids if one is not None))
 
 
 def reference_ids(value: Any) -> dict[str, int] | None:

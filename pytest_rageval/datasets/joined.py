@@ -9,7 +9,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
 from pytest_rageval.datasets.cells import BadValueError, is_filled, is_missing, read_mark
-from pytest_rageval.datasets.id_cells import reference_ids, retrieved_ids
+from pytest_rageval.datasets.id_cells import raw_ids, reference_ids
 from pytest_rageval.datasets.ids import as_number, grade_column
 from pytest_rageval.datasets.key_map import read_cell
 from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
@@ -106,7 +106,7 @@ def _as_merged(row: Row, column: str, field: str, grades: str | None, mark: str)
     if field == "reference_ids":
         return _judged(row, value, grades)
     if field == "retrieved_ids":
-        return list(retrieved_ids(value))
+        return [one for one in raw_ids(value) if one is not None]
     if isinstance(value, str) and field in (*_LISTS, *CHECK_FIELDS, "references", ALIASES):
         return read_cell(field, value, tabular=row.tabular)
     return value

@@ -23,7 +23,7 @@ from pytest_rageval.datasets.cells import (
     value_in_cell,
     value_in_text,
 )
-from pytest_rageval.datasets.id_cells import reference_ids, retrieved_ids
+from pytest_rageval.datasets.id_cells import by_rank, raw_ids, reference_ids
 from pytest_rageval.datasets.references import read_references, with_aliases
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
@@ -356,6 +356,8 @@ def _sample(
             found[name] = _READ[name](name, value)
         else:
             found[name] = value  # read already
+    contexts = found.get("contexts") if keeps_places else None
+    found |= by_rank(found.get("retrieved_ids"), contexts, found.get("context_docs"))
     if aliases is not None:
         found["references"] = with_aliases(
             found.get("references"), found.get("reference_groups"), aliases
@@ -434,7 +436,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "question": plain_text,
     "answer": plain_text,
     "reference_contexts": lambda _name, value: parse_contexts(value),
-    "retrieved_ids": lambda _name, value: retrieved_ids(value),
+    "retrieved_ids": lambda _name, value: raw_ids(value),
     "reference_ids": lambda _name, value: reference_ids(value),
     "doc_name": lambda name, value: unicodedata.normalize("NFC", plain_text(name, value)).strip(),
     **dict.fromkeys(CHECK_FIELDS, _check),

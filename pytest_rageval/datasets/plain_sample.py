@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from pytest_rageval.datasets.id_cells import fitting
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Sample, json_plain
 from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
@@ -32,7 +33,7 @@ def plain_sample(sample: Sample) -> Sample:
             raise NoSampleError(f"the sample {shown(sample.id)}, {message}")
         if _has_lists(value):
             plain[name] = tuple(tuple(part) if isinstance(part, list) else part for part in value)
-    return replace(sample, **plain) if plain else sample
+    return fitting(replace(sample, **plain) if plain else sample)
 
 
 def shown(value: object) -> str:
@@ -127,7 +128,7 @@ _BY_KIND: Final[Mapping[str, _Kind]] = {
         "a list of texts or None", _or_none(_TEXTS)
     ),
     "reference_groups": _Kind("a list of lists of texts or None", _or_none(_list_of(_TEXTS))),
-    "context_docs": _Kind(
+    "context_docs context_ids": _Kind(
         "a list of texts, some of them None, or None", _or_none(_list_of(_or_none(_is_text)))
     ),
     "reference_ids": _Kind("whole numbers by document or None", _or_none(_are_grades)),

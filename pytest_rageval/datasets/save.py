@@ -39,6 +39,7 @@ def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
     known: dict[str, Any] = {name: getattr(sample, name) for name in _ORDER}
     known["references"] = sample.reference_groups or sample.references
     known["contexts"] = _contexts(sample)
+    known["retrieved_ids"] = sample.context_ids or sample.retrieved_ids
     known["tags"] = sample.tags or None
     known["reference_ids"] = sample.reference_ids and dict(sample.reference_ids)
     for name in ("history", "nuggets"):

@@ -214,7 +214,9 @@ class TargetPlan(Value, frozen=True):
         return replace(self, make=lambda: target, identity=identity, takes_history=takes)
 
     def asked(self, sample: Sample) -> Sample:
-        """Return the sample as the target sees it."""
+        """Return the sample as the target sees it; the places of an earlier search say nothing."""
+        if sample.context_ids is not None:
+            sample = replace(sample, context_ids=None)
         return sample if self.sends_history else replace(sample, history=None)
 
 

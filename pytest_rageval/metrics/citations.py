@@ -46,8 +46,8 @@ class Sources:
     @cached_property
     def count(self) -> int:
         """How many there are."""
-        sample = self.sample
-        return len(sample.contexts if sample.contexts is not None else sample.retrieved_ids or ())
+        contexts = self.sample.contexts
+        return len(contexts if contexts is not None else self._placed)
 
     @cached_property
     def documents(self) -> Sequence[str | None]:
@@ -57,7 +57,11 @@ class Sources:
     @cached_property
     def ids(self) -> Sequence[str | None]:
         """The id of each."""
-        return tuple(map(_name, self.sample.retrieved_ids or ())) or (None,) * self.count
+        return tuple(map(_name, self._placed)) or (None,) * self.count
+
+    @property
+    def _placed(self) -> Sequence[str | None]:
+        return self.sample.context_ids or self.sample.retrieved_ids or ()
 
     @property
     def first(self) -> int:

@@ -76,7 +76,7 @@ class Filling:
     def text_of(self, sample: Sample, name: str) -> str:
         """Return the text of a document: of the corpus, else the context in its place; or ""."""
         known = self.texts.get(name, "")
-        ids, contexts = sample.retrieved_ids or (), sample.contexts or ()
+        ids, contexts = sample.context_ids or sample.retrieved_ids or (), sample.contexts or ()
         if known or len(ids) != len(contexts) or name not in ids:
             return known
         return contexts[ids.index(name)]

@@ -268,10 +268,11 @@ def _ask(
         judged = _judged(sample, gains)
         if not _can_find(sample, judged):
             continue
-        length = len(sample.retrieved_ids or ())
+        listed = dict.fromkeys(sample.retrieved_ids or ())  # a hook's sample may repeat an id
+        length = len(listed)
         if length not in runs:
             runs[length] = {str(rank): float(length - rank) for rank in range(length)}
-        qrels[str(sample.index)] = _by_rank(sample, judged)
+        qrels[str(sample.index)] = _by_rank(listed, judged)
         run[str(sample.index)] = runs[length]
     values: dict[Any, _Values] = {measure: {} for measure in asked}
     # The provider keeps the order of the measures; ir_measures.iter_calc makes sets of them.
@@ -289,9 +290,9 @@ def _without_default(measure: Any) -> Any:
     return made
 
 
-def _by_rank(sample: Sample, judged: Mapping[str, int]) -> dict[str, int]:
-    """Return the gains of a sample's judged documents, by rank where they were retrieved."""
-    ranks = {name: rank for rank, name in enumerate(sample.retrieved_ids or ()) if name in judged}
+def _by_rank(listed: Mapping[str, None], judged: Mapping[str, int]) -> dict[str, int]:
+    """Return the gains of a sample's judged documents, by rank where they were ``listed``."""
+    ranks = {name: rank for rank, name in enumerate(listed) if name in judged}
     return {
         str(ranks[name]) if name in ranks else f"missed {at}": gain
         for at, (name, gain) in enumerate(judged.items())

@@ -37,8 +37,9 @@ class Sample:
     ``index`` counts from 0 in dataset order (after shuffling and cutting), ``row`` from 1 in file
     order. ``references`` is flat; ``reference_groups`` holds the nested form where the data had
     one (ALCE's answer groups). ``context_docs`` names the document of each context.
-    ``retrieved_ids`` are the documents that a search returned, best first; ``reference_ids`` the
-    judged ones with their grades (qrels; relevant from 1 upwards). ``must_include`` to
+    ``retrieved_ids`` are the documents that a search returned, best first, each once;
+    ``context_ids`` the ids by place, where one is repeated. ``reference_ids`` are the judged
+    documents with their grades (qrels; relevant from 1 upwards). ``must_include`` to
     ``must_satisfy`` are what the row itself asks of the answer; a tuple among the texts are
     alternatives. ``answerable``: whether the documents hold an answer. ``citations`` are sources
     that the answer names outside of its text, by number or name; ``cited_sentences`` the sentences
@@ -77,6 +78,8 @@ class Sample:
     history: tuple[Mapping[str, str], ...] | None = None
     confidence: float | None = None
     nuggets: tuple[Mapping[str, str], ...] | None = None
+    # Not in the repr: digests of older versions are made of it.
+    context_ids: tuple[str | None, ...] | None = field(default=None, repr=False)
 
     @property
     def vital_nuggets(self) -> tuple[Mapping[str, str], ...] | None:

@@ -37,7 +37,8 @@ class TargetError(RagevalError):
 class Answer:
     """What the system under test answered to a sample; what it did not say is None.
 
-    ``context_docs`` names the document of each context; a context may be blank beside others.
+    ``context_docs`` names the document of each context; a context may be blank beside others, and
+    an id repeated.
     ``extra`` is whatever else it returned, JSON-plain: it is shown in results.json, and nothing is
     computed from it. ``latency_s`` is set by a target that keeps limits itself: its caller would
     measure the waiting too.
@@ -384,7 +385,7 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
     return (
         tuple(part.text for part in parts),
         docs if not docs or any(doc is not None for doc in docs) else None,
-        tuple(dict.fromkeys(ids)) if every_one_has_an_id else None,
+        tuple(ids) if every_one_has_an_id else None,
     )
 
 
@@ -432,7 +433,7 @@ def _get(part: Any, names: Sequence[str], *, is_filled: bool = False) -> Any:
 
 def _ids(value: Any) -> tuple[str, ...]:
     if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):
-        return tuple(dict.fromkeys(str(part) for part in value))
+        return tuple(map(str, value))
     raise TargetError(f"its retrieved_ids are {shorten(repr(value))}, expected a list of ids")
 
 

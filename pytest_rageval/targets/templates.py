@@ -165,7 +165,7 @@ SAMPLE: Final = "sample"
 _SAMPLE_FIELDS: Final = tuple(
     found.name
     for found in fields(Sample)
-    if found.name == HISTORY or found.name not in {*OF_ANSWERS, "cited_sentences"}
+    if found.name == HISTORY or found.name not in {*OF_ANSWERS, "cited_sentences", "context_ids"}
 )
 """What a parameter may be called to get it; of how an answer is judged, nothing."""
 _OPEN = (

@@ -52,6 +52,25 @@ def test_those_that_are_left_out_do_not_run_and_are_not_missed(german: Project, 
     )
 
 
+def test_a_repeated_id_has_its_better_rank_and_all_its_places(project: Project, run: Run) -> None:
+    project.scenario("""
+        name: qa
+        dataset: qa.jsonl
+        citations: {style: brackets, base: 1}
+        metrics: [mrr, source_recall]
+        gates: {mrr: 1, source_recall: 1}
+    """)
+    row = {"contexts": ["x", "y", "z"], "reference_ids": ["a", "b"], "retrieved_ids": ["a"]}
+    project.rows([{"answer": "It opened in May [1] [3].", **row}])
+    project.conftest("""
+        from dataclasses import replace
+
+        def pytest_rageval_samples(config, scenario, samples):
+            return [replace(sample, retrieved_ids=("a", "a", "b")) for sample in samples]
+    """)
+    run().assert_outcomes(passed=4)  # the sample, and the gates with "unscored"
+
+
 @pytest.mark.full
 def test_changed_samples_are_scored_as_they_are_now(german: Project, run: Run) -> None:
     german.conftest(

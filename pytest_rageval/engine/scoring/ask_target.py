@@ -19,6 +19,7 @@ from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import in_thread, is_our_stop
+from pytest_rageval.datasets.id_cells import by_rank, fitting
 from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import loading
@@ -171,18 +172,18 @@ def filled(
     is what is read beside a text; where that is citations, a blank context keeps its place.
     Raises TargetError for citations and a confidence that cannot be read.
     """
+    placed = sample if answer.contexts is None else answer
+    ids = by_rank(answer.retrieved_ids, placed.contexts, placed.context_docs)
     if "citations" not in beside:
         answer = with_texts(answer)
-    said: dict[str, Any] = {
-        name: found[:top_k]
-        for name in ("contexts", "context_docs", "retrieved_ids")
-        if (found := getattr(answer, name)) is not None
-    }
-    if "contexts" in said:
-        said = {"context_docs": None, "retrieved_ids": None, **said}
+    found: dict[str, Any] = {"contexts": answer.contexts, "context_docs": answer.context_docs}
+    found |= dict.fromkeys(("retrieved_ids", "context_ids"))
+    found = ids if answer.contexts is None else {**found, **ids}
+    said = {name: part and part[:top_k] for name, part in found.items()}
     if answer.text is not None or (said and not keeps_text):
         said |= {"answer": answer.text, "cited_sentences": None, **_beside(answer, beside)}
-    return replace(sample, **said)
+    answered = replace(sample, **said)
+    return fitting(answered) if ids else answered
 
 
 def _beside(answer: Answer, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ _SHOWN = 10
 _SHOWN_CONTEXTS = 3
 _SHOWN_TEXT = 300
 _OF_ANSWER: Final = (
-    *("answer", "contexts", "context_docs", "retrieved_ids"),
+    *("answer", "contexts", "context_docs", "retrieved_ids", "context_ids"),
     *("citations", "cited_sentences", "confidence"),
 )
 """The fields of a sample that are, or go with, what the system under test answered."""

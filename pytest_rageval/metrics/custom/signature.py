@@ -32,7 +32,9 @@ Given = Literal["models", "judge", "embedding", "context"]
 ROLES: Final[tuple[Role, ...]] = ("judge", "embedding")
 SAMPLE: Final = "sample"
 FIELDS: Final = tuple(
-    field.name for field in fields(Sample) if field.name not in ("index", "row", "skip", "xfail")
+    field.name
+    for field in fields(Sample)
+    if field.name not in ("index", "row", "skip", "xfail", "context_ids")
 )
 """The fields of a sample that a parameter of that name receives."""
 

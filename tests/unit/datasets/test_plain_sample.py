@@ -108,6 +108,33 @@ def test_metadata_that_hold_themselves_cannot_be_saved() -> None:
         plain_sample(replace(SAMPLE, metadata={"x": inner}))
 
 
+@pytest.mark.parametrize(
+    ("given", "ids", "placed"),
+    [
+        ({}, None, None),
+        # What a hook gives is kept: hooks after it see ids beside contexts.
+        ({"retrieved_ids": ["a", "a", "b"]}, ("a", "a", "b"), None),
+        # What data have is left, unless the hook gives other contexts or ids.
+        *(
+            ({"retrieved_ids": ids, "contexts": contexts, "context_ids": [*"aab"]}, ids, placed)
+            for ids, contexts, placed in (
+                (("a", "b"), ("x", "y", "z"), ("a", "a", "b")),
+                (("a", "b"), ("xy", "z"), None),
+                (("b", "a"), ("x", "y", "z"), None),
+                (("a",), ("x", "y", "z"), None),
+                (None, ("x", "y", "z"), None),
+            )
+        ),
+    ],
+)
+def test_ids_by_place_go_where_contexts_or_ids_are_others(
+    given: dict[str, Any], ids: Any, placed: Any
+) -> None:
+    found = plain_sample(Sample("s", **given))
+    assert (found.retrieved_ids, found.context_ids) == (ids, placed)
+    assert plain_sample(found) is found
+
+
 def test_a_value_whose_text_raises_is_named_by_its_type() -> None:
     class Odd:
         def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ SAMPLES = [
     Sample("five"),
     Sample("six", question="q", answer=""),
     Sample("seven", question="'", answer=" \n"),
+    Sample("eight", contexts=("x", "y", "z"), retrieved_ids=("a", "b")),
 ]
 
 
@@ -62,6 +63,20 @@ def test_samples_come_back_as_they_were(read: Callable[..., list[Case]], suffix:
     found = read([row_of(sample, PLAIN) for sample in SAMPLES], suffix)
     expected = [replace(sample, index=at, row=at + 1) for at, sample in enumerate(SAMPLES)]
     assert found == expected
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
+@pytest.mark.parametrize("ids", ["aab", "aba", ["a", "a", None, "b"]])
+def test_ids_come_back_in_their_places(
+    read: Callable[..., list[Case]], suffix: str, ids: Sequence[str | None]
+) -> None:
+    """A citation of the file means what it meant in the run that wrote it."""
+    once = tuple(dict.fromkeys(filter(None, ids)))
+    contexts = tuple("wxyz"[: len(ids)])
+    placed: dict[str, Any] = {"retrieved_ids": once, "context_ids": tuple(ids)}
+    sample = Sample("s", contexts=contexts, citations=(3,), **placed)
+    key_map = {"citations": "cited"}
+    assert read([row_of(sample, columns_of(key_map))], suffix, key_map=key_map) == [sample]
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])

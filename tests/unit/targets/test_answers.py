@@ -132,7 +132,7 @@ def test_a_blank_part_of_a_context_is_no_part(context: Any, read: tuple[Any, ...
 
 
 def test_contexts_are_read_as_those_of_a_data_set() -> None:
-    """Blank ones are left out later, and an id that is there twice keeps its better rank."""
+    """Blank ones are left out later, and so are ids that are there already."""
     value = {
         "answer": "x",
         "contexts": [" a\n", "", "b"],
@@ -142,7 +142,7 @@ def test_contexts_are_read_as_those_of_a_data_set() -> None:
     found = answer_of(value)
     assert found.contexts == ("a", "", "b")
     assert found.context_docs == ("1.md", "2.md", None)
-    assert found.retrieved_ids == ("3", "1")
+    assert found.retrieved_ids == ("3", "1", "3")
     assert answer_of({"answer": "x", "contexts": []}).context_docs == ()
 
 

@@ -107,6 +107,7 @@ def test_a_function_may_be_of_any_kind(function: Callable[..., Any], text: str) 
         (lambda contexts, question: f"{question} {contexts[0]}", "Where? c"),
         (lambda question, /, *, metadata: metadata["lang"], "en"),
         (lambda question, top_k=3: f"{top_k}", "3"),
+        (lambda question, context_ids="mine": context_ids, "mine"),
         (lambda question, **rest: f"{rest}", "{}"),
         (lambda *parts: f"{parts}", "()"),
     ],

@@ -51,6 +51,7 @@ FULL = Sample(
     ({"role": "user", "content": "hi"},),
     0.5,
     ({"text": "n", "importance": "vital"},),
+    ("d1", "d1"),
 )
 
 

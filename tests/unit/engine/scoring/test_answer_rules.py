@@ -656,6 +656,7 @@ def test_brackets_are_an_answer_where_they_are_expected(
     assert (sample.reasons.get("f1") == "empty answer") == is_empty
 
 
+NAMED = "[{text: x, doc_name: a}, {text: y, doc_name: b}, {text: z, doc_name: a}]"
 CITES = """
 name: s
 citations: {citations}
@@ -712,6 +713,53 @@ dataset:
             f"{{answer: 'It opened in May [7] [doc 100] [120].', contexts: {['x'] * 120}, "
             "retrieved_ids: ['7'], reference_ids: ['7']}",
             [0.5, 1, 0.5, 1],
+        ),
+        # A place has the id that stands there, also where ids before it are repeated.
+        *(
+            (
+                "{style: brackets, base: 1}",
+                f"{{answer: 'It opened in May {cited}.', contexts: {contexts}, "
+                f"retrieved_ids: {ids}, reference_ids: [b]}}",
+                [1, 1, right, right],
+            )
+            for cited, contexts, ids, right in (
+                ("[2]", "[x, y, z]", "[a, b, c]", 1),
+                ("[3]", "[x, y, z]", "[a, b, c]", 0),
+                ("[2]", "[x, y]", "[a, b, c, d]", 1),
+                ("[2]", "[x, y, z]", "[a, b]", 1),
+                ("[2]", "[x, y, z]", "[a, null, b]", 1),
+                ("[2]", NAMED, "[a, b]", 1),
+                ("[3]", "[x, y, z]", "[a, a, b]", 1),
+                ("[2]", "[x, y, z]", "[a, a, b]", 0),
+                ("[3]", "[x, y, z]", "[b, a, b]", 1),
+                ("[4]", "[w, x, y, z]", "[a, a, null, b]", 1),
+                ("[4]", "['', x, y, z]", "[a, '', '', b]", 1),
+                ("[3]", "[x, y, z]", "[{id: a, page: 1}, {id: a, page: 2}, {id: b}]", 1),
+                ("[3]", "[x, y, z]", "a; a; b", 1),
+                # Passages of a document put together, or more found than shown: not by place.
+                ("[2]", "[x, y]", "[a, a, b]", 1),
+                ("[2]", "[x, y]", "[{id: a, page: 1}, {id: a, page: 2}, {id: b}]", 1),
+                ("[2]", "[x, y]", "a; a; b", 1),
+                ("[2]", "[x, y]", "[a, a, b, c]", 1),
+                ("[2]", "['', x, y, z]", "[a, a, b]", 1),
+                # The contexts say that they are in another order.
+                ("[1]", NAMED, "[a, a, b]", 0),
+                ("[2]", NAMED, "[a, a, b]", 1),
+                ("[3]", NAMED, "[b, b, a]", 0),
+                (
+                    "[3]",
+                    "[{text: x, doc_name: b.md}, {text: y, doc_name: a.md}, {text: z, "
+                    "doc_name: a.md}]",
+                    "[a, a, b]",
+                    0,
+                ),
+                (
+                    "[3]",
+                    "[{text: x, doc_name: a1}, {text: y, doc_name: a2}, {text: z, doc_name: b1}]",
+                    "[a, a, b]",
+                    1,
+                ),
+            )
         ),
         # Numbers of fields begin where those of the text do.
         (

@@ -18,7 +18,7 @@ from pytest_rageval.clients.limits import retry
 from pytest_rageval.clients.limits.limits import open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.plan import TargetPlan
-from pytest_rageval.engine.scoring.ask_target import TargetClient, TargetReply, filled
+from pytest_rageval.engine.scoring.ask_target import TargetClient, TargetReply, filled, question_key
 from pytest_rageval.model import Sample
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
 
@@ -171,6 +171,51 @@ def test_top_k_cuts_what_is_answered() -> None:
     found = filled(SAMPLE, answer, {}, 2)
     assert (found.contexts, found.context_docs) == (("1", "2"), (None, "b"))
     assert found.retrieved_ids == ("x", "y")
+
+
+XYZ = ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "top_k", "ids", "placed"),
+    [
+        ({"contexts": XYZ[:2], "retrieved_ids": ["a", "b"]}, None, ("a", "b"), None),
+        ({"contexts": XYZ[:1], "retrieved_ids": ["a", "b", "c"]}, 2, ("a", "b"), None),
+        ({"contexts": XYZ[:2], "retrieved_ids": ["a", "a", "b"]}, None, ("a", "b"), None),
+        ({"contexts": XYZ, "retrieved_ids": ["a", "a"]}, None, ("a",), None),
+        ({"contexts": ["", *XYZ], "retrieved_ids": ["a", "a", "b"]}, None, ("a", "b"), None),
+        ({"contexts": ["", "x", "y"], "retrieved_ids": ["a", "a", "b"]}, None, ("a", "b"), None),
+        ({"retrieved_ids": ["a", "a", "b"]}, None, ("a", "b"), None),
+        ({"contexts": XYZ}, None, None, None),
+        ({}, None, ("o",), ("o", "o")),
+        ({"contexts": XYZ, "retrieved_ids": ["a", "a", "b"]}, None, ("a", "b"), ("a", "a", "b")),
+        ({"contexts": XYZ, "retrieved_ids": ["a", "a", "b"]}, 3, ("a", "b"), ("a", "a", "b")),
+        ({"contexts": [*XYZ, "w"], "retrieved_ids": [*"aabb"]}, 3, ("a", "b"), ("a", "a", "b")),
+        # The ids are cut after the repeated one is gone.
+        ({"contexts": XYZ, "retrieved_ids": ["a", "a", "b"]}, 2, ("a", "b"), None),
+        ({"contexts": [{"text": t, "id": "a"} for t in "xy"]}, None, ("a",), ("a", "a")),
+        (Answer("a", ("x", "y", "z"), None, ("b", "b", "a")), None, ("b", "a"), ("b", "b", "a")),
+        (Answer("a", ("x", "y", "z"), ("b", "a", "b"), ("b", "b", "a")), None, ("b", "a"), None),
+    ],
+)
+def test_contexts_keep_the_ids_of_their_places(
+    answer: Any, top_k: int | None, ids: tuple[str, ...] | None, placed: tuple[str, ...] | None
+) -> None:
+    """A citation [3] means the third one, where the first two are of one document."""
+    old = replace(SAMPLE, contexts=("1", "2"), retrieved_ids=("o",), context_ids=("o", "o"))
+    given = {"answer": "a", **answer} if isinstance(answer, dict) else answer
+    found = filled(old, answer_of(given), {}, top_k)
+    assert (found.retrieved_ids, found.context_ids) == (ids, placed)
+
+
+def test_places_of_an_earlier_search_change_no_question_and_no_digest() -> None:
+    """Answers that are kept, and digests of control rows, are those of versions without them."""
+    placed = replace(SAMPLE, context_ids=("o", "o"))
+    for sends_history in (True, False):
+        target = plan(None, fields=None, sends_history=sends_history)
+        assert target.asked(placed) == target.asked(SAMPLE)
+        assert question_key(target, placed) == question_key(target, SAMPLE)
+    assert repr(placed) == repr(SAMPLE)
 
 
 def test_a_blank_context_keeps_its_place_where_places_are_cited() -> None:
