@@ -72,7 +72,7 @@ def _making(config: pytest.Config, run: RunSettings) -> _Making:
     say("".join(f"{printable(line)}\n" for line in _found(asked, documents)))
     if not documents.passages:
         raise misused(f"--rag-from={config.getoption('rag_from')}: no document could be read")
-    search = Nearest(documents.passages)
+    search = Nearest(documents.passages, documents.short)
     rules = Rules(asked.shares, asked.seed, known.filled)
     slots = draw_slots(documents.passages, search, asked.count, rules)
     making = _Making(asked, run, documents, known, slots, search)

@@ -78,6 +78,8 @@ class Documents:
     """How many documents were read, by the name of their format."""
     too_short: int = 0
     """How many parts of them are too short to ask about, and in no passage."""
+    short: Sequence[Passage] = ()
+    """These parts, equal ones of a document once: they may still hold an answer."""
 
 
 @dataclass(frozen=True)

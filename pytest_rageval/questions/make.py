@@ -30,8 +30,8 @@ from pytest_rageval.text.prompts import prompts_of
 
 NEAREST: Final = 20
 MOST_TEXT: Final = 40_000
-"""How many passages are looked into for the answer of a question that should have none, and how
-many characters of them."""
+"""How many passages, and texts too short to be one, are looked into for the answer of a question
+that should have none, and how many characters of them all."""
 
 _NOT_CLEAR: Final = "so says the judge, who was not shown the passage"
 
@@ -137,7 +137,7 @@ class _Slot:
         judge, own = self._models.judge, self._slot.passages
         not_there = prompts_of(__package__)["not_there"][language_of(made.question)]
         made = replace(made, answer=not_there)
-        nearest = [*own, *self._search.find(made.question, NEAREST, but=own)]
+        nearest = [*own, *self._search.find_all(made.question, NEAREST, but=own)]
         sources, left = [], MOST_TEXT
         for passage in nearest:
             text = passage.with_headings

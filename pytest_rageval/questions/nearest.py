@@ -21,12 +21,15 @@ _B: Final = 0.75
 class Nearest:
     """An index of passages, with their headings and the names of their documents.
 
+    ``short``: what is too short to be one, by an index of its own. BM25 favours short texts.
+
     BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009), and the idf of Lucene, which is
     never negative: ln(1 + (N - n + 0.5) / (n + 0.5)).
     """
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[Passage], short: Sequence[Passage] = ()) -> None:
         self._passages = passages
+        self._short = Nearest(short) if short else None
         # Of each word: the places of the passages with it, each followed by its count there.
         entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         lengths = [_index(entries, at, _titled(passage)) for at, passage in enumerate(passages)]
@@ -46,6 +49,10 @@ class Nearest:
         best = heapq.nsmallest(most, scores, key=lambda at: (-scores[at], at))
         found = [self._passages[at] for at in best]
         return [passage for passage in found if passage not in left_out][:k]
+
+    def find_all(self, text: str, k: int, but: Collection[Passage] = ()) -> list[Passage]:
+        """Return what ``find`` returns; behind it, up to ``k`` of what is too short."""
+        return self.find(text, k, but) + (self._short.find(text, k) if self._short else [])
 
     def _scores(self, text: str) -> dict[int, float]:
         """Return the score of each passage, by its place, that shares a word with the text."""

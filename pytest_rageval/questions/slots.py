@@ -26,6 +26,10 @@ class Search(Protocol):
         """Return the ``k`` passages that are nearest to a text, the nearest first."""
         ...
 
+    def find_all(self, text: str, k: int, but: Sequence[Passage] = ()) -> Sequence[Passage]:
+        """Return as many of what is too short to be a passage, too, behind these."""
+        ...
+
 
 @dataclass(frozen=True)
 class Filled:

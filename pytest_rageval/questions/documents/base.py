@@ -43,12 +43,12 @@ class Piece(NamedTuple):
 class ReadFile:
     """What was found in a file, in its order.
 
-    ``too_short`` counts the parts that nothing can be asked about; ``unread`` says which others
+    ``too_short`` are the parts that nothing can be asked about; ``unread`` says which others
     could not be read, "" for none.
     """
 
     pieces: Sequence[Piece]
-    too_short: int = 0
+    too_short: Sequence[Piece] = ()
     unread: str = ""
 
 

@@ -47,19 +47,22 @@ def cut(text: str, parts: Iterable[Part]) -> ReadFile:
 
     Parts of a section are joined up to LONGEST, and longer ones are cut at the ends of sentences.
     What is shorter than SHORTEST joins the stretch before or after it, in its own section, in a
-    sibling or in the section above; if there is none, it is dropped and counted in ``too_short``.
+    sibling or in the section above; if there is none, it is no passage, and in ``too_short``.
     A heading with nothing below it is a text if it is a sentence; else it names what is not there.
     """
     stretches = [
         found for section in _sections(text, parts) for found in _in_section(text, section)
     ]
     joined = _with_neighbours(text, stretches)
-    pieces = [
-        Piece(text[found.start : found.end], found.headings)
-        for found in joined
-        if not found.is_short
-    ]
-    return ReadFile(pieces, len(joined) - len(pieces))
+    pieces, too_short = (
+        [
+            Piece(text[found.start : found.end], found.headings)
+            for found in joined
+            if found.is_short is are_short
+        ]
+        for are_short in (False, True)
+    )
+    return ReadFile(pieces, too_short)
 
 
 @dataclass

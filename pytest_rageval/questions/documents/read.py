@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Final
@@ -35,6 +35,7 @@ def read_documents(folder: Path, skip: Collection[Path] = ()) -> Documents:
     found = _files(folder)
     left_out = found.left_out
     pieces: dict[str, dict[str, str]] = {}
+    short: dict[str, dict[str, str]] = {}
     read: Counter[str] = Counter()
     too_short = 0
     for name, path in found.files.items():
@@ -43,10 +44,11 @@ def read_documents(folder: Path, skip: Collection[Path] = ()) -> Documents:
         kind, result = _read(path)
         if result.unread:
             left_out.append(LeftOut(name, result.unread))
-        too_short += result.too_short
+        too_short += len(result.too_short)
+        _collect(short, name, result.too_short)
         read[kind] += _collect(pieces, name, result.pieces)
     left_out.sort(key=lambda file: file.name)
-    return Documents([*_passages(pieces)], left_out, dict(+read), too_short)
+    return Documents([*_passages(pieces)], left_out, dict(+read), too_short, [*_passages(short)])
 
 
 def _files(folder: Path) -> FoundFiles:
@@ -79,9 +81,11 @@ def _read_as(kind: DocumentFormat, path: Path) -> ReadFile:
     if path.stat().st_size > kind.max_mb * 2**20:
         raise UnreadableError(f"larger than {kind.max_mb} MB; split it")
     result = kind.read(path)
-    if not result.pieces and not result.unread:
-        raise UnreadableError("too short to ask about" if result.too_short else "no text")
-    return result
+    if result.pieces or result.unread:
+        return result
+    if not result.too_short:
+        raise UnreadableError("no text")
+    return replace(result, unread="too short to ask about")
 
 
 def _collect(pieces: dict[str, dict[str, str]], name: str, found: Iterable[Piece]) -> int:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scripted_questions import reply
 
 from pytest_rageval.clients.base import Message, Reply
-from pytest_rageval.questions.base import Passage, Slot
-from pytest_rageval.questions.make import MOST_TEXT, WriterAndJudge, make_all
+from pytest_rageval.questions.base import Documents, Passage, Slot
+from pytest_rageval.questions.make import MOST_TEXT, NEAREST, WriterAndJudge, make_all
 from pytest_rageval.questions.nearest import Nearest
+
+Read = Callable[[dict[str, str]], Documents]
+MANY = range(1, NEAREST + 6)
 
 
 class Chat:
@@ -45,3 +48,26 @@ def test_a_long_passage_keeps_none_of_the_short_ones_behind_it_out() -> None:
     assert own.text in looked
     assert short.text in looked
     assert json.loads(reply({"messages": [{"content": looked}]}))["score"] == 0
+
+
+def test_what_is_too_short_to_ask_about_is_looked_into_behind_the_passages(read: Read) -> None:
+    """It may answer, by the headings above it, too; and it takes the place of no passage."""
+    mills = [f"Mill {at} grinds rye and oats for Acme and stands by the river." for at in MANY]
+    found = read(
+        {
+            "a.jsonl": "\n".join(json.dumps({"text": text}) for text in (*mills, "Acme: a mill.")),
+            "b.md": "# Who painted the mill of Acme?\n\nAnn did.\n",
+            "c.jsonl": json.dumps({"title": "Acme", "doc_name": "d", "text": "漆工是安。"}),
+            "e.html": "<p>Ring twice.</p>",
+        }
+    )
+    assert (len(found.passages), len(found.short), found.too_short) == (len(mills), 4, 4)
+    own, chat = found.passages[0], Chat()
+    search = Nearest(found.passages, found.short)
+    models = WriterAndJudge(chat, chat)
+    asyncio.run(make_all([Slot("unanswerable", (own,))], models, search, lambda: None))
+    [looked] = [prompt for prompt in chat.asked if "<context>" in prompt]
+    assert sum(text in looked for text in mills) == NEAREST + 1
+    assert "Who painted the mill of Acme?\n\nAnn did." in looked
+    assert ("漆工是安" in looked, "Ring" in looked) == (True, False)
+    assert max(map(looked.find, mills)) < looked.index("Acme: a mill.")

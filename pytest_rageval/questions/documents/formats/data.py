@@ -29,8 +29,9 @@ def _read(path: Path) -> ReadFile:
     """Return the passages of a data file; raises UserError, or UnreadableError without any."""
     file = DataFile(path, path.name, DatasetSpec(path=path.name), "corpus")
     pieces: list[Piece] = []
+    too_short: list[Piece] = []
     lost: list[str] = []
-    rows = too_short = 0
+    rows = 0
     for row in reader_of(file, path.name, "corpus").read(file):
         rows += 1
         found = _pieces(row)
@@ -63,13 +64,15 @@ def _pieces(row: Row | BrokenRow) -> ReadFile | str:
     title = _writable(first_of(row.fields, ("title",)) or "")
     headings = (title,) if title and title != document else ()
     wide = width(text)
-    if wide < SHORTEST:
-        return ReadFile((), too_short=1)
     if wide <= _WIDEST_PASSAGE:
-        return ReadFile([Piece(text, headings, document)])
+        whole = [Piece(text, headings, document)]
+        return ReadFile((), whole) if wide < SHORTEST else ReadFile(whole)
     result = cut(text, _paragraphs(text))
-    pieces = [Piece(piece.text, headings, document) for piece in result.pieces]
-    return ReadFile(pieces, result.too_short)
+    pieces, too_short = (
+        [Piece(piece.text, headings, document) for piece in found]
+        for found in (result.pieces, result.too_short)
+    )
+    return ReadFile(pieces, too_short)
 
 
 def _paragraphs(text: str) -> list[Part]:

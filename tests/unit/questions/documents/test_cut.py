@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_rageval.questions.documents.base import ReadFile
+from pytest_rageval.questions.documents.base import Piece, ReadFile
 from pytest_rageval.questions.documents.cut import LONGEST, cut, width
 from pytest_rageval.questions.documents.formats.markdown import markdown_parts
 from pytest_rageval.questions.documents.formats.text import text_parts
@@ -119,11 +119,12 @@ def test_short_sections_under_one_heading_become_one_passage() -> None:
     assert shown(of(text)) == [("FAQ", text.partition("\n\n")[2].strip())]
 
 
-def test_what_is_too_short_and_far_from_others_is_counted() -> None:
+def test_what_is_too_short_and_far_from_others_is_no_passage() -> None:
     text = f"# A\n\n## B\n\n### C\n\nShort.\n\n# D\n\n{WORDS}\n"
     found = of(text)
-    assert (shown(found), found.too_short) == ([("D", WORDS.strip())], 1)
-    assert of("Short.").too_short == 1
+    assert shown(found) == [("D", WORDS.strip())]
+    assert found.too_short == [Piece("Short.", ("A", "B", "C"))]
+    assert of("Short.").too_short == [Piece("Short.")]
 
 
 _SENTENCES = st.lists(
