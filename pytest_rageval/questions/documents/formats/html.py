@@ -21,6 +21,9 @@ _INLINE_NAMES: Final = (
 _INLINE: Final = frozenset(_INLINE_NAMES.split())
 _CELLS: Final = frozenset(("td", "th"))
 _BETWEEN_CELLS: Final = " | "
+_ROWS: Final = frozenset(("tr", "thead", "tbody", "tfoot", "caption"))
+_IN_CELL: Final = "\0"
+"""Between the blocks in a cell; no page holds it."""
 _HEADINGS: Final = {f"h{level}": level + 1 for level in range(1, 7)}
 """Their levels; the title of the page is above them."""
 _IN_HEADINGS: Final = _NO_TEXT - {"header"} | {"div", "button"}
@@ -124,7 +127,7 @@ class _Page(HTMLParser):
         elif tag in _CELLS:
             self._part.append(_BETWEEN_CELLS)
         elif self._whole == "table":
-            self._part.append("\n")
+            self._part.append("\n" if tag in _ROWS else _IN_CELL)
 
     def _end(self, tag: str = "", *, is_whole: bool = False) -> None:
         """Add what is open as a part, or as a heading, unless a block in it begins or ends here."""
@@ -157,9 +160,17 @@ def _tidy(text: str, *, is_table: bool) -> str:
 
     In a table with more than one cell, blank cells before others keep these in their place.
     """
-    has_columns = is_table and len([*filter(str.strip, re.split(r"[|\n]", text))]) > 1
-    lines = (_tidy_line(line, has_columns=has_columns) for line in text.split("\n"))
-    return "\n".join(filter(None, lines))
+    has_columns = is_table and len([*filter(str.strip, re.split(r"[|\n\0]", text))]) > 1
+    lines = (line for row in text.split("\n") for line in _lines_of(row))
+    tidy = (_tidy_line(line, has_columns=has_columns) for line in lines)
+    return "\n".join(filter(None, tidy))
+
+
+def _lines_of(row: str) -> list[str]:
+    """Return the lines of a row: one, unless a cell has several blocks; all of these are lines."""
+    cells = [cell.strip(f" {_IN_CELL}") for cell in row.split(_BETWEEN_CELLS)]
+    has_several = any(_IN_CELL in cell for cell in cells)
+    return row.split(_IN_CELL) if has_several else [_BETWEEN_CELLS.join(cells)]
 
 
 def _tidy_line(text: str, *, has_columns: bool) -> str:

@@ -369,7 +369,10 @@ def test_a_heading_is_one_whatever_stands_in_it(
         ("<tr><td></td><td> </td></tr><tr><td> </td></tr><tr><td>1</td></tr>", "1"),
         ("<tr>\n  <td>\n1\n</td>\n  <td>2</td>\n</tr>\n<tr></tr>", "1 | 2"),
         ("<tr><td><table><tr><td>1</td></tr></table></td></tr>", "1"),
-        ("<tr><td><p>1</p></td><td><p>2</p></td></tr>", "1\n2"),
+        ("<tr><td><p>1</p></td><td><p>2</p></td></tr>", "1 | 2"),
+        ("<tr><td>\n <div>\n <p>1</p>\n </div></td><td><p></p></td><td>2", "1 | | 2"),
+        ("<tr><th><p></p></th><th><p>A<tr><td><p>1</p></td><td><p>2</p>", "| A\n1 | 2"),
+        ("<tbody><tr><td><p>a|b</p><td><p>c | d</p></tbody>", "a|b | c | d"),
         ("<caption>Prices</caption><tr><td>1</td><td>2</td></tr>", "Prices\n1 | 2"),
         ("<tr><td></td><td>1</td><td></td></tr>", "1"),
         ("<tr><td>&nbsp;</td><td>&nbsp;</td></tr><tr><td>1<td>2", "\xa0 | \xa0\n1 | 2"),
@@ -377,6 +380,12 @@ def test_a_heading_is_one_whatever_stands_in_it(
         ("<tr><th></th><th>A</th><th>B</th></tr><tr><td>1<td>2<td>3", "| A | B\n1 | 2 | 3"),
         ("<tr><td>&nbsp;<td>A<tr><td>1<td>2", "\xa0 | A\n1 | 2"),
         ("<tr><td>1<td>2<td>3<tr><td>\n<td> <td>4", "1 | 2 | 3\n| | 4"),
+        # A cell with several lines: which of them belong together, the table does not say.
+        ("<tr><td><ul><li>A<li>B</ul></td><td><ul><li>5<li>9</ul></td></tr>", "A\nB\n5\n9"),
+        ("<tr><td><p>A</p></td><td><p>5</p><p>9</p></td></tr>", "A\n5\n9"),
+        ("<tr><td>A</td><td>5<br>9</td><td>7</td></tr>", "A | 5\n9 | 7"),
+        ("<tr><td><h3>A</h3><p>is 5.</p><p>B is 9.</p></td></tr>", "A\nis 5.\nB is 9."),
+        ("<tr><td><p>A</p><table><tr><td>5<td>9</table></td></tr>", "A\n5 | 9"),
     ],
 )
 def test_a_table_of_html_has_its_cells_in_their_columns(
