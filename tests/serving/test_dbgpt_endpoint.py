@@ -44,6 +44,7 @@ RECALL: dict[str, Any] = {
 HANDBOOK = """
 name: handbook
 dataset: rows.jsonl
+answers: second.jsonl
 metrics: [f1, mrr]
 metric_weights: {f1: 2, mrr: 1}
 thresholds: {f1: 0.5, mrr: 0.6}
@@ -101,6 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (path / "shops.rageval.yaml").write_text(SHOPS)
         (path / "app.py").write_text(APP)
         (path / "rows.jsonl").write_text('{"question": "q", "answer": "a", "reference": "a"}\n')
+        (path / "second.jsonl").write_text('{"id": "1", "answer": "a"}\n')
         yield path
 
 

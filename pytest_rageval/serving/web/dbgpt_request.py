@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from pytest_rageval.datasets.cells import is_filled
 from pytest_rageval.engine.planning.binding import metric_name
 from pytest_rageval.errors import listed, shorten, unknown_name
 from pytest_rageval.metrics.base import (
@@ -22,6 +23,7 @@ from pytest_rageval.metrics.base import (
     parse_notation,
 )
 from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.dialects import dbgpt
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.in_memory import scenario_data
@@ -168,6 +170,8 @@ def lay_over(request: EvaluationRequest, scenario: Scenario) -> Changes:
             values[f"{role}.concurrency"] = tree.data[role]["concurrency"]
     if scenario.target is not None and not asks:
         values["target"] = None
+    if scenario.answers is not None and not _may_join(request, scenario.answers.key):
+        values["answers"] = None
     key_map = tree.data["dataset"].get("key_map", {})
     others = {name: column for name, column in tree.fallbacks.items() if name not in key_map}
     rows = [_filled(row, others) for row in tree.data["dataset"]["rows"]]
@@ -177,8 +181,7 @@ def lay_over(request: EvaluationRequest, scenario: Scenario) -> Changes:
 def _lacks_answers(request: EvaluationRequest, scenario: Scenario) -> bool:
     """Return whether the rows need a target; refuses some that have an answer beside others."""
     rows: Sequence[Mapping[str, Any]] = request.body["datasets"]
-    names = ("prediction", *FIELD_ALIASES["answer"])
-    lacking = [at for at, row in enumerate(rows, 1) if all(row.get(one) is None for one in names)]
+    lacking = [at for at, row in enumerate(rows, 1) if not _is_answered(row)]
     if 0 < len(lacking) < len(rows):
         raise Refused(
             400,
@@ -186,6 +189,18 @@ def _lacks_answers(request: EvaluationRequest, scenario: Scenario) -> bool:
             "have one: send them apart, the target is asked about rows without",
         )
     return bool(_translated(request, scenario, is_asked=False).problems)
+
+
+def _is_answered(row: Mapping[str, Any]) -> bool:
+    return any(row.get(name) is not None for name in ("prediction", *FIELD_ALIASES["answer"]))
+
+
+def _may_join(request: EvaluationRequest, key: str) -> bool:
+    """Return whether a row has what it is joined by, or lacks an answer and is told of that."""
+    rows = request.body["datasets"]
+    names = {name for row in rows for name, value in row.items() if is_filled(value)}
+    has_id = any((read_field(name) or ("",))[0] == "id" for name in names)
+    return has_id or key in names or not all(map(_is_answered, rows))
 
 
 def _translated(request: EvaluationRequest, scenario: Scenario, *, is_asked: bool) -> YamlTree:

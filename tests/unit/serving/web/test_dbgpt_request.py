@@ -133,6 +133,34 @@ def test_what_judges_or_draws_the_rows_of_the_scenario_is_left_out(
     assert found.values["gates"] == {}
 
 
+@pytest.mark.parametrize(
+    ("more", "answers", "is_left_out"),
+    [
+        ({}, "second.jsonl", True),
+        ({"id": None, "number": 7}, "second.jsonl", True),
+        ({"id": " "}, "second.jsonl", True),
+        ({"id": "a"}, "{path: second.jsonl, key: qid}", False),  # as two files meet
+        ({}, "{path: second.jsonl, key: query}", False),
+        ({"id": "a"}, "second.jsonl", False),
+        ({"id": 0}, "second.jsonl", False),
+        ({"sample_id": "a"}, "second.jsonl", False),
+        ({"Sample ID": "a"}, "second.jsonl", False),
+        ({"qid": "a"}, "{path: second.jsonl, key: qid}", False),
+        ({"prediction": None}, "second.jsonl", False),  # it is told that there is no id
+        ({"prediction": None, "id": "a"}, "second.jsonl", False),
+    ],
+)
+def test_a_second_file_is_left_out_where_no_row_of_a_request_has_its_key(
+    tmp_path: Path, more: dict[str, Any], answers: str, is_left_out: bool
+) -> None:
+    """[B12] They have their answers, and could not be joined: each request was refused."""
+    text = f"{{name: n, dataset: r.jsonl, metrics: [f1], answers: {answers}}}"
+    [row] = APP["datasets"]
+    found = changes(of_text(tmp_path, text), APP, datasets=[{**row, **more}])
+    assert ("answers" in found.values) is is_left_out
+    assert found.values.get("answers") is None
+
+
 def test_a_metric_of_the_scenario_keeps_its_options_and_threshold(scenario: Scenario) -> None:
     """[B12] By any of its names; its own by that which the scenario gives it."""
     found = changes(scenario, APP, evaluate_metrics=["politeness", "f1", "mrr@3"])
