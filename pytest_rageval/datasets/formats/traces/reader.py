@@ -378,7 +378,8 @@ def _doubts(file: DataFile, traces: Sequence[Trace], rows: Sequence[TraceRow]) -
         yield (
             f"{_place(file, row.line)}: {_count(len(failed), 'trace')} in which a step failed "
             "behind the one whose text is read as the answer, and may have had to answer, first "
-            f"{row.fields['id']} ({names}): export the output of the root span"
+            f"{row.fields['id']} ({names}): export the output of the root span, "
+            "unless that step only records something"
         )
 
 
