@@ -223,8 +223,8 @@ def _cut(text: str) -> str:
 
 def _composed(text: str, source: str) -> yaml.Node | None:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    _refuse_deep_text(text, source)
     try:
+        _refuse_deep_text(text, source, loader)
         found: yaml.Node | None = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         # "nesting depth": libyaml's own limit, from 0.2.6 on
@@ -248,14 +248,16 @@ def refuse_depth(data: Any, where: str) -> None:
         raise ScenarioError([Problem(where, message)])
 
 
-def _refuse_deep_text(text: str, source: str) -> None:
-    # libyaml composes recursively in C and would end the process with a stack overflow.
-    depth = 0
-    for line, content in enumerate(text.splitlines(), start=1):
-        depth = max(0, depth + content.count("[") + content.count("{"))
-        depth = max(0, depth - content.count("]") - content.count("}"))
-        indent = len(content) - len(content.lstrip(" -?"))
-        if depth > 5_000 or (indent > 5_000 and content.strip(" -?")):
+def _refuse_deep_text(text: str, source: str, loader: Any) -> None:
+    # libyaml composes recursively in C and would end the process with a stack overflow. Its parser
+    # is not recursive: it tells brackets from texts with brackets.
+    depth, longest = 0, max(map(len, text.splitlines()), default=0)
+    may_be = text.count("[") + text.count("{") + longest > 5_000
+    for event in yaml.parse(text, Loader=loader) if may_be else ():
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > 5_000:
+            line = event.start_mark.line + 1 if event.start_mark else 1
             raise _TooDeepError([Problem(f"{source}:{line}", _TOO_DEEP)])
 
 

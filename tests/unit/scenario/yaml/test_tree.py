@@ -8,7 +8,7 @@ import json
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.yaml.tree import YamlTree, inline_text, parse_yaml
+from pytest_rageval.scenario.yaml.tree import YamlTree, inline_text, parse_yaml, parse_yaml_rows
 
 
 def parsed(text: str) -> YamlTree:
@@ -196,6 +196,35 @@ def test_deep_nesting_is_refused_and_ends_no_process(text: str) -> None:
 def test_keys_in_keys_end_no_process() -> None:
     problems = parse_yaml("? " * 6000 + "x", "x.yaml").problems
     assert "a key must be text" in str(problems[0])
+
+
+OPEN = "[" * 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (f"a: '{OPEN}\n\n  {OPEN}'\n", f"{OPEN}\n{OPEN}"),
+        (f'a: "{OPEN} \\"{OPEN}"\n', f'{OPEN} "{OPEN}'),
+        (f"a: x{OPEN}\n  {OPEN}\n", f"x{OPEN} {OPEN}"),
+        (f"a: |\n  {OPEN}\n  {OPEN}\n", f"{OPEN}\n{OPEN}\n"),
+        (f"a: |\n  x\n{' ' * 6000}y\n", f"x\n{' ' * 5998}y\n"),
+        (f"a: 1  # {OPEN}{OPEN}\n", 1),
+        (f"\ufeffa: ['{OPEN}', '{OPEN}']\n", [OPEN, OPEN]),
+    ],
+)
+def test_brackets_within_texts_are_no_nesting(text: str, first: object) -> None:
+    """Neither those of a comment, nor blanks; what is deep behind them is refused all the same."""
+    assert parsed(f"{text}b: [1]\n").data == {"a": first, "b": [1]}
+    for deep in ("[" * 100_000, f"{'[' * 6000}{']' * 6000}", "{a: " * 10_000):
+        assert "nested too deeply" in refused(f"{text}b: {deep}\n")
+    assert ": not valid YAML: while parsing a flow" in refused(f"{text}b: [1\nc: 2\n")
+    assert "nested too deeply" in refused(f"b: {'[' * 100_000}\n{text}")
+
+
+def test_many_rows_with_intervals_are_read() -> None:
+    rows = [f'- {{id: "{at}", contexts: ["from [0, {at}) on"]}}' for at in range(6000)]
+    assert len(parse_yaml_rows("\n".join(rows), "r.yaml").data) == 6000
 
 
 def test_nesting_as_scenarios_have_it_is_fine() -> None:
