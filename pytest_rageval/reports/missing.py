@@ -56,10 +56,10 @@ def missing_in(result: ScenarioResult) -> Iterator[Remark]:
     empty = sum(EMPTY_ANSWER in sample.reasons.values() for sample in result.samples)
     if empty:
         have = "has" if empty == 1 else "have"
-        yield Remark(
-            f"{_of(empty, 'answers', result)} empty and {have} the worst score of metrics "
-            "that ask a model ('empty_answer: null' leaves that to each metric)"
-        )
+        of_models = " of metrics that ask a model ('empty_answer: null' leaves that to each metric)"
+        # Where refusals are looked for, these rules decide, and of all metrics.
+        more = "" if result.info.measured.get("refusals") else of_models
+        yield Remark(f"{_of(empty, 'answers', result)} empty and {have} the worst score{more}")
     yield from map(Remark, kinds_of_answers(result))
     yield from control_remarks(result)
     expected = [sample for sample in result.samples if sample.is_expected]

@@ -37,8 +37,8 @@ from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.wording import cause_change_lines, corrected_figures
 
 
-def of_empty(*answers_empty: bool) -> list[str]:
-    info = ScenarioInfo("s", "s.yaml", "s.yaml", (MetricColumn("rated"),))
+def of_empty(*answers_empty: bool, **measured: Any) -> list[str]:
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", (MetricColumn("rated"),), measured=measured)
     samples = [
         SampleResult(
             f"s{at}",
@@ -61,6 +61,13 @@ def test_the_worst_score_of_empty_answers_names_the_key_that_takes_it_away() -> 
     ]
     assert of_empty(True, False)[0].startswith("1 of 2 answers is empty and has the worst score")
     assert of_empty(False) == []
+    assert of_empty(True, refusals=None, citations={})[0].endswith("leaves that to each metric)")
+
+
+def test_where_refusals_rule_an_empty_answer_no_key_takes_its_worst_score_away() -> None:
+    """Of all metrics, also of those that ask no model."""
+    found = of_empty(True, True, False, refusals={"detect": "phrases"})
+    assert found[0] == "2 of 3 answers are empty and have the worst score"
 
 
 def of_errors(*errors: str) -> list[str]:
