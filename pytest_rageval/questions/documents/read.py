@@ -44,7 +44,7 @@ def read_documents(folder: Path, skip: Collection[Path] = ()) -> Documents:
         kind, result = _read(path)
         if result.unread:
             left_out.append(LeftOut(name, result.unread))
-        too_short += len(result.too_short)
+        too_short += len(result.too_short) if result.pieces else 0  # else the file is left out
         _collect(short, name, result.too_short)
         read[kind] += _collect(pieces, name, result.pieces)
     left_out.sort(key=lambda file: file.name)

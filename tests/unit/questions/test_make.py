@@ -61,7 +61,7 @@ def test_what_is_too_short_to_ask_about_is_looked_into_behind_the_passages(read:
             "e.html": "<p>Ring twice.</p>",
         }
     )
-    assert (len(found.passages), len(found.short), found.too_short) == (len(mills), 4, 4)
+    assert (len(found.passages), len(found.short), found.too_short) == (len(mills), 4, 1)
     own, chat = found.passages[0], Chat()
     search = Nearest(found.passages, found.short)
     models = WriterAndJudge(chat, chat)

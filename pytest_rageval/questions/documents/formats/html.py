@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_rageval.questions.documents.base import DocumentFormat, Part, ReadFile
-from pytest_rageval.questions.documents.cut import cut
+from pytest_rageval.questions.documents.cut import LONGEST, cut, width
 from pytest_rageval.questions.documents.encoding import declared_encoding, decoded
 
 _NO_TEXT: Final = frozenset(
@@ -81,7 +81,7 @@ class _Page(HTMLParser):
         elif tag == "title":
             self._is_title = not (self.title or self._hidden.get("svg"))
         elif tag == "br":
-            self._part.append("\n")
+            self._part.append(_IN_CELL if self._whole == "table" else "\n")
         elif tag not in _INLINE:
             self._boundary(tag)
 
@@ -167,10 +167,11 @@ def _tidy(text: str, *, is_table: bool) -> str:
 
 
 def _lines_of(row: str) -> list[str]:
-    """Return the lines of a row: one, unless a cell has several blocks; all of these are lines."""
+    """Return the lines of a row: one, or its blocks if a cell has several, or it is too long."""
     cells = [cell.strip(f" {_IN_CELL}") for cell in row.split(_BETWEEN_CELLS)]
-    has_several = any(_IN_CELL in cell for cell in cells)
-    return row.split(_IN_CELL) if has_several else [_BETWEEN_CELLS.join(cells)]
+    line = _BETWEEN_CELLS.join(cells)
+    is_one = not any(_IN_CELL in cell for cell in cells) and width(line) <= LONGEST
+    return [line] if is_one else row.split(_IN_CELL)
 
 
 def _tidy_line(text: str, *, has_columns: bool) -> str:

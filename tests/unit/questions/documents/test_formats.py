@@ -384,6 +384,8 @@ def test_a_heading_is_one_whatever_stands_in_it(
         ("<tr><td><ul><li>A<li>B</ul></td><td><ul><li>5<li>9</ul></td></tr>", "A\nB\n5\n9"),
         ("<tr><td><p>A</p></td><td><p>5</p><p>9</p></td></tr>", "A\n5\n9"),
         ("<tr><td>A</td><td>5<br>9</td><td>7</td></tr>", "A | 5\n9 | 7"),
+        ("<tr><td><p>A</p></td><td><p>5<br/>9</p></td><td><p>7</p></td></tr>", "A\n5\n9\n7"),
+        ("<tr><td><p>A</p></td><td><p><br/></p></td><td><p>7</p></td></tr>", "A | | 7"),
         ("<tr><td><h3>A</h3><p>is 5.</p><p>B is 9.</p></td></tr>", "A\nis 5.\nB is 9."),
         ("<tr><td><p>A</p><table><tr><td>5<td>9</table></td></tr>", "A\n5 | 9"),
     ],
@@ -393,6 +395,13 @@ def test_a_table_of_html_has_its_cells_in_their_columns(
 ) -> None:
     [(_, text)] = sections(read({"a.html": f"<p>{COSTS}</p><table>{rows}</table>"}))
     assert text == f"{COSTS}\n\n{expected}"
+
+
+def test_long_cells_of_html_are_lines_to_cut_at(read: Read) -> None:
+    long = [f"{letter} word " * 120 for letter in "abc"]
+    table = "".join(f"<td><p>{text}</p></td>" for text in long)
+    [(_, text)] = sections(read({"a.html": f"<table><tr>{table}</tr></table>"}))
+    assert text.split("\n") == [text.strip() for text in long]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
