@@ -36,14 +36,13 @@ class Condition:
 
     def holds(self, case: Case) -> bool:
         """Return whether a case meets it; a field without a value is and contains nothing."""
+        found = value_of(case, self.field)
+        text = None if found is None else normalize("NFC", value_text(found))
+        wanted = normalize("NFC", self.value)
         if self.sign == "~":
-            found = value_of(case, self.field)
-            return found is not None and _folded(self.value) in _folded(value_text(found))
-        return matches(case, self.field, self.value) == (self.sign == "=")
-
-
-def _folded(text: str) -> str:
-    return normalize("NFC", text).casefold()
+            return text is not None and wanted.casefold() in text.casefold()
+        is_so = text == wanted or matches(case, self.field, self.value)
+        return is_so == (self.sign == "=")
 
 
 def parse_condition(flag: str, text: str) -> Condition:

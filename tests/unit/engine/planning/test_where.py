@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,22 @@ from pytest_rageval.model import InvalidRow, Sample, ScenarioInfo
 
 ROWS = tomllib.loads(Path(__file__).with_name("where.toml").read_text("utf-8"))
 
+
+def row(topic: str, **more: Any) -> dict[str, Any]:
+    return {**more, "topic": topic}
+
+
 CASES = (
-    Sample("q1", 0, question="How long?", answer="Two days", doc_name="a.pdf", metadata={"n": 3}),
-    Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata={"n": 4.0, "ok": True}),
-    InvalidRow("q3", 2, 3, None, "bad", doc_name="Ärger.pdf", metadata={"n": "3 "}),
+    Sample(
+        "q1",
+        0,
+        question="How long?",
+        answer="Two days",
+        doc_name="a.pdf",
+        metadata=row("Gebu\u0308hr", n=3),
+    ),
+    Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata=row("Gebuhr", n=4.0, ok=True)),
+    InvalidRow("q3", 2, 3, None, "bad", doc_name="Ärger.pdf", metadata=row("GEB\u00dcHR", n="3 ")),
 )
 INFO = ScenarioInfo("bot", "bot.yaml", "bot.yaml", (), metadata_columns=("n", "ok"))
 PLAN = Plan(INFO, (), CASES, frozenset())
