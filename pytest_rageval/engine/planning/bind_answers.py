@@ -41,7 +41,7 @@ def bind_answers(
     if refusals is not None:
         _check_refusals(binding, metrics, refusals, samples, is_answered=is_answered)
     _warn_of_half(binding, metrics)
-    _refuse_measures_of_errors(binding, metrics)
+    _check_right_answers(binding, metrics)
     conditions = refusals.conditions if refusals is not None else None
     rules = AnswerRules(
         None if citations is None else _rule(binding, citations, samples, is_answered=is_answered),
@@ -157,17 +157,33 @@ def _warn_of_half(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
             )
 
 
-def _refuse_measures_of_errors(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
-    """Refuse a crag_score that takes a metric of which less is better for one of right answers."""
-    lower = {metric.column.name for metric in metrics if not metric.column.higher_is_better}
+def _check_right_answers(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
+    """Refuse a crag_score that takes a metric of which less is better for one of right answers.
+
+    Say it where the default of ``at_least`` is not the best score that there is.
+    """
+    columns = {metric.column.name: metric.column for metric in metrics}
     for metric in metrics:
-        if isinstance(metric.metric, CragScore) and metric.metric.options.correct in lower:
+        if not isinstance(metric.metric, CragScore):
+            continue
+        options, at = metric.metric.options, metric.position
+        measured = columns.get(options.correct)
+        if measured is None:
+            continue
+        if not measured.higher_is_better:
             message = (
-                f"metrics[{metric.position}]: correct: less is better of "
-                f"{metric.metric.options.correct!r}, so that its wrong answers would be right; "
+                f"metrics[{at}]: correct: less is better of "
+                f"{options.correct!r}, so that its wrong answers would be right; "
                 "name a metric that is higher for right answers"
             )
-            binding.problem(message, "metrics", metric.position)
+            binding.problem(message, "metrics", at)
+            continue
+        best = measured.ends[1]
+        if best not in (None, options.at_least) and "at_least" not in options.model_fields_set:
+            binding.warnings.append(
+                f"{metric.column.name}: an answer is right from {options.at_least:g} on of "
+                f"{options.correct!r}, whose range ends at {best:g}; write at_least"
+            )
 
 
 def _with_history(

@@ -369,6 +369,37 @@ def test_another_metric_may_say_whether_an_answer_is_right(
     assert sample.scores["crag_score"] == score
 
 
+@pytest.mark.parametrize(
+    ("metrics", "end"),
+    [
+        ("{column: level, range: [0, 5]}, {crag_score: {correct: level}}", "5"),
+        ("{crag_score: {correct: level}}, {column: level, range: [1, 5]}", "5"),
+        ("{column: level, range: [0, null]}, {crag_score: {correct: level}}", None),
+        ("{column: level}, {crag_score: {correct: level}}", None),
+        ("{column: level, range: [0, 5]}, {crag_score: {correct: level, acceptable: 1}}", "5"),
+        ("{column: level, range: [0, 5]}, {crag_score: {correct: level, at_least: 1}}", None),
+        ("{column: level, range: [0, 5]}, {crag_score: {correct: level, at_least: 4}}", None),
+        ("{column: level, range: [0, 5]}, crag_score", None),
+        ("{column: level, range: [0, 5]}, {crag_score: {correct: em}}, em", None),
+        ("{column: level, range: [0, 1]}, {crag_score: {correct: level}}", None),
+        ("{column: level, range: [-1, 1]}, {crag_score: {correct: level}}", None),
+        ("{column: level, range: [0, 5]}, {crag_score: {correct: other}}", None),
+        ("{crag_score: {correct: acc}}, acc", None),
+    ],
+)
+def test_a_level_from_which_an_answer_is_right_is_named(
+    plan: PlanOf, metrics: str, end: str | None
+) -> None:
+    """1 of 5 levels was enough, in silence."""
+    row = "{answer: It is Rome., references: [Rome it was], level: 1}"
+    said = plan(f"name: s\nmetrics: [{metrics}]\ndataset: [{row}]\n").info.warnings
+    assert [one.partition("; ")[0] for one in said if "at_least" in one] == (
+        [f"s.yaml: crag_score: an answer is right from 1 on of 'level', whose range ends at {end}"]
+        if end
+        else []
+    )
+
+
 def test_a_metric_of_which_less_is_better_says_of_no_answer_that_it_is_right(
     problems: Callable[[str], list[str]],
 ) -> None:
