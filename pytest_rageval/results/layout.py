@@ -69,6 +69,7 @@ class SavedScenario(Value, frozen=True, kw_only=True):
     scales: Mapping[str, Scale] | None = None
     thresholds: Mapping[str, Bound] = NOTHING
     doc_weights: Mapping[str, float] | None = None
+    bands: tuple[float, float] = (0.8, 0.6)
 
 
 class Grouping(Value, frozen=True):
@@ -177,6 +178,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
             },
             thresholds=info.thresholds,
             doc_weights=info.doc_weights,
+            bands=info.bands,
         ),
         "run": {
             "id": run.id,

@@ -61,4 +61,5 @@ def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
         sample=head.sample,
         made=head.made,
         doc_weights=scenario.doc_weights or NOTHING,
+        bands=scenario.bands,
     )

@@ -306,14 +306,20 @@ def test_saved_runs_with_invalid_rows_are_compared_as_their_results(
 def test_saved_runs_keep_the_weights_of_their_documents(
     tmp_path: Path, weights: dict[str, float], mean: float
 ) -> None:
-    """The page weighs by them: its figures were those of weights of 1, beside other means."""
+    """The page weighs by them: its figures were those of weights of 1, beside other means.
+
+    And it calls a mean good or bad by the bands, which are kept, too.
+    """
     names = ["a.pdf", "b.pdf", "b.pdf", "指南.pdf"]
     found = [{**row, "doc_name": name} for row, name in zip(rows(1, 4), names, strict=True)]
+    bands = {"good": 0.5, "warn": 0.25}
     head = {"name": "s", "metrics": ["em"], "dataset": found, "doc_weights": weights}
+    head = {**head, "bands": bands}
     run = evaluate(head, write_to=tmp_path)
     results = compare_saved_runs({"a": tmp_path / "s/latest", "b": run}, min_pairs=0).results
     for result in results.values():
         assert result.mean_of("em") == pytest.approx(mean)
+        assert result.info.bands == (0.5, 0.25)
     assert dict(results["a"].info.doc_weights) == dict(results["b"].info.doc_weights) == weights
 
 
@@ -325,8 +331,9 @@ def test_a_saved_run_without_weights_of_documents_has_none(
     evaluate({"name": "s", "metrics": ["em"], "dataset": rows(1, 4)}, write_to=tmp_path)
     file = tmp_path / "s/latest/results.json"
     head = json.loads(file.read_text("utf-8"))
-    del head["scenario"]["doc_weights"]
+    del head["scenario"]["doc_weights"], head["scenario"]["bands"]
     head["scenario"] |= {} if written is None else {"doc_weights": json.loads(written)}
     file.write_text(json.dumps(head), "utf-8")
     found = compare_saved_runs({"a": file, "b": file}, min_pairs=0).results["a"]
     assert (found.mean_of("em"), dict(found.info.doc_weights)) == (0.25, {})
+    assert found.info.bands == (0.8, 0.6)

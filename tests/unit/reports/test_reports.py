@@ -176,6 +176,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         },
         "thresholds": {},
         "doc_weights": {},
+        "bands": [0.8, 0.6],
     }
     assert set(found["run"]) == {
         "id",
