@@ -120,7 +120,7 @@ class DatasetSpec(Spec):
     limit: Whole = Field(
         -1,
         ge=-1,
-        description="use the first rows, this many; -1 is all",
+        description="use the first rows, this many; -1 is all, 0 is refused",
         json_schema_extra={"not": {"enum": [0, "0"]}},
     )
     shuffle: bool = Field(

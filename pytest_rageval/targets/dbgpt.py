@@ -42,8 +42,8 @@ class DbgptOptions(TargetOptions):
     dbgpt: Name = Field(description="URL of the server; may say ${NAME} of the environment")
     space: Name | None = Field(
         None,
-        description="id or name of the knowledge space that retrieves contexts; this or app is "
-        "required",
+        description="id or name of the knowledge space that retrieves contexts; give either this "
+        "or app",
     )
     top_k: Count | None = Field(
         None, description="how many chunks a space is asked for; DB-GPT's own when absent"

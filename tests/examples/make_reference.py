@@ -361,7 +361,8 @@ def commands() -> list[Row]:
 
 def _option(row: Option[Any] | Command) -> Row:
     value = (row.metavar or "").removesuffix("...")
-    if isinstance(row, Command) and row.alone is not None:
+    # Without a number --rag-label is refused, with a message of its own.
+    if isinstance(row, Command) and row.alone is not None and row.flag != "--rag-label":
         value = f"[={value}]"
     elif value:
         value = f" {value}"
