@@ -78,16 +78,16 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
     for role in ("judge", "embedding"):
         if getattr(scenario, role) is not None and role not in asked:
             binding.warnings.append(f"{role} is not used: no metric of this scenario asks it")
-    _check(binding, plan)
-    return plan
+    return _checked(binding, plan)
 
 
 _EMBEDDING_HINT = "for instance 'embedding: text-embedding-3-small'"
 
 
-def _check(binding: Binding, plan: ModelPlan) -> None:
+def _checked(binding: Binding, plan: ModelPlan) -> ModelPlan:
+    """Return the plan without a model of an unknown provider; what is wrong is a problem."""
     if plan.judge is None and plan.embedding is None:
-        return
+        return plan
     # Not at the top: a scenario without a judge need not load what asks one.
     from pytest_rageval.clients.clients import check_chat, check_embedding
 
@@ -99,11 +99,14 @@ def _check(binding: Binding, plan: ModelPlan) -> None:
             problems = check(settings, binding.run)
         except UnknownNameError as error:
             problems = [f"provider: {error}"]
+            is_judge = role == "judge"
+            plan = replace(plan, judge=None) if is_judge else replace(plan, embedding=None)
         except MissingExtraError as error:
             problems = [str(error)]
         for problem in problems:
             field = problem.partition(":")[0]
             binding.problem(f"{role}.{problem}", role, field)
+    return plan
 
 
 def _embedding_settings(spec: EmbeddingSpec, binding: Binding) -> ClientSettings:

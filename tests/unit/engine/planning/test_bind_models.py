@@ -238,6 +238,11 @@ def test_what_is_wrong_with_a_judge_is_said_with_its_line(
     assert fnmatchcase(found, f"s.yaml:4: {problem}"), found
 
 
+def test_controls_of_a_judge_of_an_unknown_provider_are_no_traceback(problems: Problems) -> None:
+    *_, found = problems(text("llm_answer_relevancy", "judge: {model: m, provider: nope}"))
+    assert found.startswith("s.yaml:4: judge.provider: unknown judge provider 'nope'")
+
+
 def test_every_problem_of_both_models_is_found_at_once(problems: Problems) -> None:
     models = "judge: {model: m, api_key_env: NO_A}\nembedding: {model: e, api_key_env: NO_B}"
     found = problems(text("asks_both", models))
