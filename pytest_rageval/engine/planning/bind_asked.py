@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 def bind_row_draw(binding: Binding, plan: Plan) -> Plan:
     """Return the plan in which only the drawn rows are asked; the others are skipped.
 
-    What is in the way is a problem, or a refusal where it is the older run.
+    The same plan where all rows are asked, or something is in the way: that is noted, as a refusal
+    if the older run is missing or unfit, else as a problem.
     """
     spec = binding.scenario.sample
     assert spec is not None
@@ -46,7 +47,7 @@ def bind_row_draw(binding: Binding, plan: Plan) -> Plan:
     if spec.n >= len(rows):
         binding.remarks.append(f"sample: all {len(rows)} rows are asked, there are no more")
         return plan
-    _refuse_others(binding, plan)
+    _note_conflicts(binding, plan)
     older = _older_run(binding, plan)
     if older is None or binding.problems or binding.refusals:
         return plan
@@ -79,7 +80,7 @@ def refuse_row_draw(binding: Binding, plan: Plan) -> Plan:
     return plan
 
 
-def _refuse_others(binding: Binding, plan: Plan) -> None:
+def _note_conflicts(binding: Binding, plan: Plan) -> None:
     """Note variants and gates that ``sample`` cannot go with."""
     if binding.loaded.variants:
         message = "sample: variants are compared over the rows that all of them scored; remove one"
@@ -91,7 +92,7 @@ def _refuse_others(binding: Binding, plan: Plan) -> None:
 
 
 def _older_run(binding: Binding, plan: Plan) -> tuple[SavedRun, Baseline] | None:
-    """Return the run whose scores stand for the rows that are not asked."""
+    """Return the run whose scores stand for the rows that are not asked; None, noted, without."""
     spec = binding.scenario.sample
     assert spec is not None
     runs = {run.name: (path, run) for path, run in compared_runs(binding) if run.baseline}
@@ -108,7 +109,7 @@ def _older_run(binding: Binding, plan: Plan) -> tuple[SavedRun, Baseline] | None
         return None
     path, run = runs[name]
     baseline = plan.info.baselines.get(name)
-    if baseline is None:  # why is said already, unless the run is about to be saved
+    if baseline is None:  # a refusal says why, unless this run is about to be saved by that name
         if not binding.refusals:
             _refuse(binding, f"there is no run {name!r} yet; save one: {save}")
         return None
@@ -144,7 +145,7 @@ def _unfit(saved: SavedRun, baseline: Baseline, plan: Plan, *, anyway: bool) -> 
 
 
 def _changed(rows: Sequence[Sample], saved: SavedRun) -> frozenset[str] | None:
-    """Return the rows with another answer than in the older run; None if one has none to compare.
+    """Return the rows whose answer is not that of the older run; None if a row has no answer yet.
 
     A row that the older run does not know is not among them.
     """
@@ -195,13 +196,13 @@ def drawn_rows(
     changed: Collection[str] = (),
     unscored_before: Collection[str] = (),
 ) -> frozenset[str]:
-    """Return the ids of the ``n`` rows to ask: a draw without replacement, by seed and ids alone.
+    """Return the ids of the ``n`` rows to ask, drawn without replacement, whatever their order.
 
     Rows of one value in ``groups`` are drawn together: as many groups as have ``n`` rows on
     average. Rows that were ``unscored_before``, with their groups, are all drawn and are among the
     ``n``. Of the others, ``changed`` and unchanged ones have their share each, but LEAST_IN_CLASS
-    at least. All rows where there are no more than ``n``. Raises ValueError where ``n`` is too
-    small.
+    at least. If there are no more than ``n`` rows, all are returned. Raises ValueError where ``n``
+    is too small.
 
     >>> sorted(drawn_rows("abcdefghijkl", 10, seed=7))
     ['a', 'b', 'c', 'd', 'e', 'g', 'i', 'j', 'k', 'l']
@@ -227,7 +228,7 @@ def drawn_rows(
         raise ValueError(_too_small(n, n_unscored, others, in_groups=len(units) < len(ids)))
     sizes = {is_changed: len(by_changed[is_changed]) for is_changed in sorted(by_changed)}
     for is_changed, size in _allocated(sizes, count).items():
-        drawn += sorted(by_changed[is_changed], key=lambda key: _place(seed, *key))[:size]
+        drawn += sorted(by_changed[is_changed], key=lambda key: _draw_key(seed, *key))[:size]
     return frozenset(name for key in drawn for name in units[key])
 
 
@@ -239,12 +240,16 @@ def _too_small(n: int, n_unscored: int, others: int, *, in_groups: bool) -> str:
     return f"a sample of {n} rows is too small: it takes {takes}"
 
 
-def _place(seed: int, kind: str, name: str) -> bytes:
+def _draw_key(seed: int, kind: str, name: str) -> bytes:
+    """Return what a unit is sorted by: the first ones are drawn, whatever order the rows have."""
     return hashlib.sha256(f"{seed}\n{kind}\n{name}".encode()).digest()
 
 
 def _allocated(sizes: Mapping[bool, int], count: int) -> dict[bool, int]:
-    """Return how many of ``count`` units to draw in each part, in proportion to its size."""
+    """Return how many of ``count`` units to draw in each part, in proportion to its size.
+
+    LEAST_IN_CLASS at least, or all of a smaller part.
+    """
     found = {part: min(LEAST_IN_CLASS, size) for part, size in sizes.items()}
     for _ in range(count - sum(found.values())):
         owed = {
@@ -255,10 +260,10 @@ def _allocated(sizes: Mapping[bool, int], count: int) -> dict[bool, int]:
 
 
 def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
-    """Return when to stop: 0.0 once all gates are decided, at an error bound, or None for never.
+    """Return the probability of a wrong verdict to stop at, 0.0 for ``decided``; None for never.
 
-    Notes a problem or a remark where a scenario with ``stop`` never stops early. ``is_tested``: a
-    test function asks.
+    Notes a problem or a remark where a scenario with ``stop`` and gates never stops early.
+    ``is_tested``: a test function asks.
     """
     stop = binding.scenario.stop
     if stop is None or not plan.info.gates or binding.problems or binding.refusals:
@@ -269,7 +274,8 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     watches = {name: watch_of(gate, info, plan.asked_samples) for name, gate in gates.items()}
     any_waits = any(watch is not None and watch.follows_scores for watch in watches.values())
     need_all = [name for name, watch in watches.items() if watch is None] + _best_gate(plan.info)
-    # What has no run to compare with yet needs every sample of the first one.
+    # A gate without a saved run to compare with is no mistake: only until one is saved does it
+    # need every sample.
     never_early = [name for name in need_all if not _is_undecided(gates.get(name))]
     if never_early and error:
         binding.problem(f"stop: {_why_no_bound(never_early, gates)}", "stop")
@@ -296,7 +302,7 @@ def _why_no_bound(names: Sequence[str], gates: Mapping[str, Gate]) -> str:
 
 
 def _why_never(plan: Plan, need_all: Sequence[str], *, is_tested: bool) -> str:
-    """Return why ``stop`` has no effect: what needs every sample, or asks none; "" if it has."""
+    """Return why ``stop`` has no effect: who needs every sample, or that nobody asks; else ""."""
     if need_all:
         return f"nothing stops early: gate {_listed(need_all)} needs every sample"
     if is_tested:
@@ -314,7 +320,7 @@ def _is_undecided(gate: Gate | None) -> bool:
 
 
 def _reasons(names: Sequence[str], gates: Mapping[str, Gate]) -> Iterator[str]:
-    """Yield which gates an error bound is not for; why, where the name does not tell."""
+    """Yield which gates an error bound is not for, with the reason where the name does not tell."""
     by_people = [name for name in names if name in gates and gates[name].leaf.by_labels]
     others = [name for name in names if name not in by_people]
     if others:

@@ -49,7 +49,7 @@ from pytest_rageval.stats.weights import resolve_weight, ungrouped
 
 
 def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[BoundMetric, ...]:
-    """Return the metrics with the weights that the scenario gives them."""
+    """Return the metrics with their weights: the scenario's, else 1.0, 0.0 if open or neutral."""
     names = [metric.column.name for metric in metrics]
     weights = binding.by_metric("metric_weights", binding.scenario.metric_weights, names)
     open_ended = [name for name, metric in zip(names, metrics, strict=True) if _is_open(metric)]
@@ -65,7 +65,7 @@ _NEUTRAL: Final = "is neither better high nor better low; write its weight under
 
 
 def _is_open(metric: BoundMetric) -> bool:
-    """Return whether the metric reads a column of the data without a closed range."""
+    """Return whether the metric is a column of the data and its range lacks an end."""
     return bool(metric.info.column) and metric.column.middle is None
 
 
@@ -109,7 +109,7 @@ def _weighed(metric: BoundMetric, weights: Mapping[str, float]) -> BoundMetric:
 
 
 def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[str, Bound]:
-    """Return the bound of each name that has a threshold; none outside its metric's range."""
+    """Return the bound of each name with a threshold; one outside the range is a problem."""
     columns = {metric.column.name: metric.column for metric in metrics}
     columns[WEIGHTED_SCORE] = MetricColumn(WEIGHTED_SCORE)
     of_nuggets = {m.column.name for m in metrics if "nuggets" in m.info.of_row}
@@ -282,7 +282,7 @@ def bind_keys(
     names = [metric.column.name for metric in metrics]
     given = {*scenario.thresholds, *scenario.gates}
     if given.isdisjoint(names) and not without_own_keys(dict.fromkeys(given)):
-        thresholds = checks_in_full(metrics)
+        thresholds = checks_in_full(metrics)  # nothing else would judge an answer
     info = carried_over(
         scenario,
         ScenarioInfo,
@@ -303,7 +303,7 @@ def bind_keys(
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
         variant=binding.loaded.variant,
-        # What these keys come to follows from the data and the gates.
+        # These three follow from the data and the gates.
         target="",
         human=(),
         stop=None,
@@ -383,7 +383,7 @@ def bind_diagnosis(
 
 
 def _misfit(key: str, metric: BoundMetric, thresholds: dict[str, Bound]) -> str:
-    """Return why a metric cannot tell what ``key`` is about, "" if it can."""
+    """Return why low scores of a metric do not show the cause ``key``, "" if they do."""
     name, needs = metric.column.name, metric.info.needs | metric.info.or_needs
     if key == "retrieval" and "answer" in needs:
         return f"{name!r} looks at the answer; name a metric of the contexts alone"
@@ -421,7 +421,7 @@ def check_diagnosed(
 
 
 def _pinned(binding: Binding) -> tuple[str, ...]:
-    """Return the runs that ``--rag-save`` must not replace: those with ``looks``, too."""
+    """Return the runs that ``--rag-save`` must not replace, those with several looks included."""
     runs = (run.name for run in binding.scenario.compare or () if run.looks > 1)
     return tuple(dict.fromkeys([*binding.loaded.pinned, *runs]))
 
