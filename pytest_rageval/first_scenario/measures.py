@@ -21,8 +21,14 @@ from pytest_rageval.text.tokenize import (
 )
 
 _ANSWERS: Final = ("em", "f1", "rouge-l")
+"""For answers that should be like a reference."""
+
 _HELD: Final = ("coverem", "acc", "f1", "rouge-l")
+"""For sentences that should hold a short reference."""
+
 _COUNTED_IF_HELD: Final = ("coverem", "acc")
+"""Those of ``_HELD`` that have a weight: the others are low for right sentences, too."""
+
 _CHECKS: Final = tuple(name for name in CHECK_FIELDS if name != "must_satisfy")
 """The checks that no model is asked for."""
 
@@ -41,6 +47,8 @@ _OF_GROUPS: Final = ("stringem", "rouge-l")
 
 _SEARCH: Final = ("recall@5", "mrr")
 _SENTENCE: Final = 60
+"""Characters from which on a text is no name or short answer."""
+
 _FEW_LETTERS: Final = 0.01
 _MOST_GROUPS: Final = 20
 _SHOWN_GROUPS: Final = 3
@@ -62,7 +70,7 @@ class Measures:
     weights: tuple[tuple[str, float], ...] = ()
     match: str = ""
     script: str = ""
-    """What in the texts the defaults do not compare: ``cjk``, ``letters`` or ``punctuation``."""
+    """What in the texts the defaults compare badly: ``cjk``, ``letters``, ``punctuation`` or ""."""
     groups: tuple[str, ...] = ()
     """The columns whose values may be judged apart from each other."""
     bare_rows: int = 0
@@ -78,10 +86,10 @@ class Measures:
 
     @property
     def gates(self) -> tuple[tuple[str, float], ...]:
-        """What to gate, and the least mean: every check of a row has to pass.
+        """The metrics to gate, with their least means: 1.0 for checks, which all have to pass.
 
-        What sees only half of the wrong answers each is gated apart: a mean of both is half at
-        least where one of them calls a wrong answer right.
+        ``coverem`` and ``acc`` have a gate each: their mean is 0.5 even if all answers are wrong
+        and one of the two takes them for right.
         """
         if {*self.metrics} <= {*self.of_answers.metrics}:
             return ((self.metrics[0], 0.5),)
@@ -93,7 +101,10 @@ class Measures:
 
     @property
     def gates_of_groups(self) -> dict[str, float]:
-        """What to gate in each value of a column: a mean of fewer rows varies more."""
+        """The same for each value of a column, with lower bounds: a mean of fewer rows varies more.
+
+        Without checks, unless there is nothing else.
+        """
         return {name: 0.4 for name, least in self.gates if least < 1} or dict(self.gates[:1])
 
 
@@ -101,8 +112,8 @@ A_JUDGE: Final = "a model that judges, which first has to tell good rows from ba
 
 
 def measures_for(table: Table, mapped: Mapped) -> Measures:
-    """Return what to measure: what the data suffice for, else what a target suffices for."""
-    found = _without_answers_own(table, mapped)
+    """Return what to measure: by the data alone, else with a target, else by a judge."""
+    found = _without_of_answers(table, mapped)
     is_answered = "answer" in mapped.fields or "answer" in found.asks
     more = of_answers(table, mapped, is_answered=is_answered, is_asked=bool(found.asks))
     bare = _bare_rows(table, mapped, found.metrics, more.refused)
@@ -110,9 +121,9 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
 
 
 def _with(found: Measures, more: OfAnswers) -> Measures:
-    """Return the measures with those of refusals and citations, which count in no other figure.
+    """Return the measures with those of refusals and citations, which have the weight 0.
 
-    Where only a model could measure anything else, it is left for later.
+    What a judge would measure is then left for later.
     """
     groups = (*more.groups, *(name for name in found.groups if name not in more.columns))
     found = replace(found, of_answers=more, groups=groups[:_SHOWN_GROUPS])
@@ -131,17 +142,17 @@ def _with(found: Measures, more: OfAnswers) -> Measures:
     return replace(found, metrics=(*found.metrics, *more.metrics), weights=weights, later=later)
 
 
-def _without_answers_own(table: Table, mapped: Mapped) -> Measures:
+def _without_of_answers(table: Table, mapped: Mapped) -> Measures:
+    """Return the measures without those that ``answer_columns.of_answers`` finds."""
     has = mapped.fields.keys()
-    of_gold = _of_answers(mapped)
+    of_gold = _of_gold(mapped)
     of_search = _SEARCH if has & {"reference_ids", "reference_contexts"} else ()
-    found = _searched(mapped)
     answers_now = of_gold if "answer" in has else ()
-    search_now = of_search if found else ()
+    search_now = of_search if _has_search(mapped) else ()
     metrics = (*answers_now, *search_now)
     later = [] if answers_now or not metrics else [(of_gold, "answers: in each row, or a target")]
     asks: tuple[str, ...] = ()
-    is_judged = not metrics and not _of_target(mapped, of_gold, of_search)
+    is_judged = not metrics and not _target_suffices(mapped, of_gold, of_search)
     if is_judged:
         metrics, asks = _judged(mapped), () if "answer" in has else ("answer",)
     elif not metrics:
@@ -174,7 +185,7 @@ def _without_answers_own(table: Table, mapped: Mapped) -> Measures:
 
 
 def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str, int]]:
-    """Return for each metric how many rows have what it needs, but for what a target gives."""
+    """Return for each metric how many rows have all that it needs of the fields of the data."""
     needs: dict[str, tuple[str, ...]] = {name: (name, "answer") for name in CHECK_FIELDS}
     expected = "reference_ids" if "reference_ids" in mapped.fields else "reference_contexts"
     needs |= dict.fromkeys(_SEARCH, (expected, _needed(mapped)))
@@ -193,7 +204,8 @@ def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str,
 def _of_sentences(script: str) -> tuple[str, ...]:
     """Return the metrics of sentences around a reference.
 
-    Characters can be found scattered, and ``5天`` in ``15天``: each metric excludes one of them.
+    In Chinese two of them count: ``coverem`` takes characters that are scattered, and ``acc`` finds
+    ``5天`` in ``15天``.
     """
     return tuple(name for name in _HELD if name != "acc" or script == "cjk")
 
@@ -203,7 +215,7 @@ def _weights(
 ) -> tuple[tuple[str, float], ...]:
     """Return how much each metric counts, () where all count the same.
 
-    Checks have gates of their own. Where they are all that some rows have, they count as well.
+    Checks have gates of their own, and count only if some rows have no reference.
     """
     references = _column(table, mapped, "references")
     if references is None:
@@ -222,8 +234,7 @@ def _weights(
 def _has_short_references(table: Table, mapped: Mapped) -> bool:
     """Return whether the typical reference has a few words, and nearly each can be looked for.
 
-    Not those without a word that could be found, or with a letter to choose: an ``a`` is in most
-    sentences.
+    A reference without a word cannot, nor a single letter: an ``a`` is in most sentences.
     """
     references = _column(table, mapped, "references")
     if references is None:
@@ -235,7 +246,10 @@ def _has_short_references(table: Table, mapped: Mapped) -> bool:
 
 
 def _are_sentences(table: Table, mapped: Mapped) -> bool:
-    """Return whether the typical answer is several times longer than its shortest reference."""
+    """Return whether the typical answer is much longer than its shortest reference.
+
+    Three times as long, or 1.5 times if no answer is its reference.
+    """
     answers, references = _column(table, mapped, "answer"), _column(table, mapped, "references")
     if answers is None or references is None:
         return False
@@ -281,6 +295,7 @@ def _tokens(cell: Any) -> list[int]:
 def _bare_rows(
     table: Table, mapped: Mapped, metrics: tuple[str, ...], refused: tuple[int, ...]
 ) -> int:
+    """Return how many rows have nothing to compare with, without those to be ``refused``."""
     compared = {"references", *CHECK_FIELDS} if set(metrics) - set(_SEARCH) else set()
     compared |= {"reference_ids", "reference_contexts"} if "mrr" in metrics else set()
     used = [table[found.column].cells for name, found in mapped.fields.items() if name in compared]
@@ -288,28 +303,29 @@ def _bare_rows(
     return sum(bare) - sum(bare[at] for at in refused if bare)
 
 
-def _of_answers(mapped: Mapped) -> tuple[str, ...]:
+def _of_gold(mapped: Mapped) -> tuple[str, ...]:
+    """Return the metrics that hold an answer against what its row says is right."""
     checks = [name for name in _CHECKS if name in mapped.fields]
     return (*(_ANSWERS if "references" in mapped.fields else ()), *checks)
 
 
-def _searched(mapped: Mapped) -> bool:
+def _has_search(mapped: Mapped) -> bool:
     """Return whether the data hold what was found and, of the same kind, what should be."""
     has = mapped.fields.keys()
     return {"reference_ids", "retrieved_ids"} <= has or {"reference_contexts", "contexts"} <= has
 
 
-def _of_target(mapped: Mapped, of_answers: tuple[str, ...], of_search: tuple[str, ...]) -> bool:
+def _target_suffices(mapped: Mapped, of_gold: tuple[str, ...], of_search: tuple[str, ...]) -> bool:
     """Return whether a system that is asked makes something measurable without a model."""
-    return bool(of_search or (of_answers and "answer" not in mapped.fields))
+    return bool(of_search or (of_gold and "answer" not in mapped.fields))
 
 
 def _asked(
-    mapped: Mapped, of_answers: tuple[str, ...], of_search: tuple[str, ...]
+    mapped: Mapped, of_gold: tuple[str, ...], of_search: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the metrics where a target has to be asked, and the fields that it has to give."""
-    if of_answers and "answer" not in mapped.fields:
-        return of_answers, ("answer",)
+    if of_gold and "answer" not in mapped.fields:
+        return of_gold, ("answer",)
     return of_search, (_needed(mapped),)
 
 
@@ -341,7 +357,10 @@ def _column(table: Table, mapped: Mapped, field: str) -> Column | None:
 
 
 def _lies_inside(table: Table, mapped: Mapped) -> bool:
-    """Return whether expected passages lie inside found ones, or the reverse, being no equals."""
+    """Return whether in some row a passage lies inside another, and none equals another.
+
+    Of the two, one is expected and the other found.
+    """
     found, gold = _column(table, mapped, "contexts"), _column(table, mapped, "reference_contexts")
     if found is None or gold is None or "reference_ids" in mapped.fields:
         return False
@@ -381,17 +400,17 @@ def _is_kept_punctuation(character: str) -> bool:
 
 
 def _groups(table: Table, mapped: Mapped) -> Iterable[str]:
-    """Yield the document's field, and columns with few values that repeat."""
+    """Yield the columns with few values that repeat: of documents (``doc_name``) and metadata."""
     taken = {found.column: name for name, found in mapped.fields.items()}
     for column in table.columns:
         few = 2 <= len(column.distinct) <= min(_MOST_GROUPS, len(column.filled) / 2)
         is_name = not column.is_list and column.typical_length < _SENTENCE
-        fraction = any("." in text for text in column.texts) and column.is_number
+        is_fraction = any("." in text for text in column.texts) and column.is_number
         if (
             column.name != mapped.human
             and few
             and is_name
-            and not fraction
+            and not is_fraction
             and taken.get(column.name, "doc_name") == "doc_name"
         ):
             yield taken.get(column.name, column.name)

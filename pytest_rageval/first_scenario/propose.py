@@ -56,9 +56,9 @@ _OF_COLUMNS: Final = ("variants", "left_out")
 class Proposal:
     """A scenario for a data file: its name and text, and what it rests on.
 
-    ``tried`` is the result for the first three rows, None where a system has to be asked.
+    ``tried`` is the result for the first rows, None where a system or a judge has to be asked.
     ``invalid`` are the rows that no sample could be made of. ``target`` is the name and the text of
-    the module that asks a system, None where none is asked.
+    the module that asks a system, None where none is asked or the user named one.
     """
 
     file_name: str
@@ -77,8 +77,10 @@ class Proposal:
     @property
     def missed(self) -> Iterator[tuple[str, float]]:
         """The gates that the tried rows miss, with their bounds."""
-        for name, least in self.measures.gates if self.tried is not None else ():
-            mean = self.tried.mean_of(name) if self.tried is not None else None
+        if self.tried is None:
+            return
+        for name, least in self.measures.gates:
+            mean = self.tried.mean_of(name)
             if mean is not None and mean < least:
                 yield name, least
 
@@ -92,8 +94,8 @@ def propose(
     ``variants``, the columns with the answers of several systems, and ``left_out``, those that are
     no field; ``target`` is the system that the user named, which takes the place of the module;
     ``name`` is the scenario's, else that of the data. No more than 20,000 rows are read, nothing is
-    written, no model is asked. Raises ScenarioError for a file that cannot be read; UndecidedError
-    where it cannot be told which column a field is.
+    written, no model is asked. Raises ScenarioError for a file that cannot be read, and for a
+    ``target`` where none is asked; UndecidedError where only the user can say what is meant.
     """
     keys = dict(given)
     systems, left_out = ([str(one) for one in keys.pop(key, ())] for key in _OF_COLUMNS)
@@ -154,13 +156,13 @@ def _proposal(reading: Reading, folder: Path, target: str, name: str) -> Proposa
 
 
 def _works(reading: Reading, way: Way) -> bool:
-    """Return whether the data can be read if a way is taken, or only more is to be asked."""
+    """Return whether taking a way works: the data can be read, or the next question comes up."""
     key_map = {**reading.keys.get("key_map", {}), way.field: way.column}
     return _works_with(reading, keys={**reading.keys, "key_map": key_map})
 
 
 def _works_with(reading: Reading, **changes: Any) -> bool:
-    """Return the same for other ``keys`` or ``systems``, tried on the first 200 rows."""
+    """Return whether other ``keys`` or ``systems`` work, tried on the first 200 rows."""
     other = replace(reading, rows=reading.rows[:_MOST_TRIED], **changes)
     try:
         if other.mapped.doubt:
@@ -209,7 +211,7 @@ def _draft(
 
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
-    """Return the fields, with further ones that a reader finds by the names of other columns."""
+    """Return the fields, with those that a run would find by name in columns without a field."""
     by_name = {
         name: column
         for column in read.columns
@@ -246,10 +248,10 @@ def _nothing_found(mapped: Mapped) -> str:
 
 
 def _try(draft: Draft, reading: Reading, first: int) -> ScenarioResult | None:
-    """Return the result of three rows from the ``first`` valid one on, with those before them.
+    """Return the result of the rows up to the third from the ``first`` valid one on.
 
-    Bound to these rows, or else to all that were read. A system that has to be asked gives the
-    question back; a model that would judge is not asked: None.
+    Only these rows are planned, or all that were read if a metric finds in these nothing that it
+    needs. A system that has to be asked gives the question back. None where a model would judge.
     """
     tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
     for key in ("variants", "judge"):
@@ -258,7 +260,7 @@ def _try(draft: Draft, reading: Reading, first: int) -> ScenarioResult | None:
         return None
     try:
         return _trial(draft, tree.data, reading, reading.rows[: first + TRIED_ROWS])
-    except ScenarioError:  # what a metric needs is in a later row
+    except ScenarioError:  # what a metric needs may be in a later row
         return _trial(draft, tree.data, reading, reading.rows, first + TRIED_ROWS)
 
 

@@ -42,7 +42,7 @@ _IN_QUOTES: Final = '"$`\\!'
 """Characters that a shell does not take as they are in double quotes."""
 
 Works = Callable[[Way], bool]
-"""Tells whether the data can be read, or only a further question is open, if a way is taken."""
+"""Tells whether taking a way works: the data can be read, or the next question comes up."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class UndecidedError(ScenarioError):
 
 
 def undecided(shown: str, what: str, *more: str, choices: Iterable[Choice] = ()) -> UndecidedError:
-    """Return the error about the file ``shown``, with a sentence for each choice after ``what``."""
+    """Return the error about the file ``shown``: ``what``, a sentence for each choice, ``more``."""
     offered = tuple(choices)
     sentences = [what, *(choice.line for choice in offered), *more]
     error = UndecidedError([Problem(shown, ". ".join(filter(None, sentences)))])
@@ -82,7 +82,11 @@ def undecided(shown: str, what: str, *more: str, choices: Iterable[Choice] = ())
 def ask_if_open(
     table: Table, mapped: Mapped, shown: str, works: Works, *, can_be_variants: bool
 ) -> None:
-    """Raise UndecidedError unless there are questions and what they can be measured by."""
+    """Raise UndecidedError if a column is in doubt, or questions or all to measure by are missing.
+
+    It offers the ways that work and, with ``can_be_variants``, the systems as variants. ``shown``
+    is the name of the file.
+    """
     listed = ", ".join(repr(column.name) for column in table.columns[:_SHOWN])
     columns = f"Columns: {listed}"
     if data_line := _without_header(table):
@@ -96,7 +100,7 @@ def ask_if_open(
         ways = [] if other else [*_offers(table, mapped, "question", "the question", works)]
         raise undecided(shown, other or "no column looks like questions", columns, choices=ways)
     has_both = {"answer", "contexts"} <= mapped.fields.keys()
-    if not mapped.has_gold and not has_both and not _says_answerable(table, mapped):
+    if not mapped.has_gold and not has_both and not _needs_no_gold(table, mapped):
         if "answer" in mapped.fields and mapped.fields["answer"].why == OF_TRACES:
             message = (
                 "these traces have answers, but neither what a search found nor what is right: "
@@ -122,8 +126,8 @@ def ask_if_open(
         )
 
 
-def _says_answerable(table: Table, mapped: Mapped) -> bool:
-    """Return whether rows with answers say which questions can be answered: refusals are judged."""
+def _needs_no_gold(table: Table, mapped: Mapped) -> bool:
+    """Return whether answers can be measured without gold, by their refusals or citations."""
     is_answered = "answer" in mapped.fields
     return bool(of_answers(table, mapped, is_answered=is_answered).metrics)
 
@@ -141,7 +145,7 @@ def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool)
 
 
 def _remarks(table: Table, mapped: Mapped, works: Works) -> Iterator[str]:
-    """Yield what may be meant otherwise of the fields that were found."""
+    """Yield what the user may mean differently in the fields that were found."""
     if name := _of_several_systems(table, mapped):
         values = ", ".join(table[name].examples)
         yield (
@@ -164,7 +168,7 @@ def _remarks(table: Table, mapped: Mapped, works: Works) -> Iterator[str]:
 
 
 def _of_several_systems(table: Table, mapped: Mapped) -> str:
-    """Return the column that names the systems where each question is there for several."""
+    """Return the column that names the systems if most questions are there for several, or ""."""
     asked = mapped.fields.get("question")
     if asked is None or len(table[asked.column].distinct) * 2 > table.rows:
         return ""
@@ -186,10 +190,10 @@ def _keys(way: Way) -> dict[str, Any]:
 
 
 def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -> Iterator[Choice]:
-    """Yield the columns that could be a field; those that work."""
+    """Yield a choice for each column that could be a field: of the likeliest, those that work."""
     served = mapped.served | {way.column for _, way in mapped.notes if way is not None}
     other = {"keyword", "negative"} if field == "references" else set()
-    free = (
+    free = (  # a column that is served as the document's name may be the document to find
         column
         for column in could_be(table, field)
         if (column not in served or field == "reference_ids") and not kinds_of(column) & other
@@ -235,8 +239,7 @@ def _of_variants(mapped: Mapped) -> Iterator[Choice]:
 def _without_header(table: Table) -> str:
     """Return what to do if the first row of a table is no header, "" if it may be one.
 
-    A column whose name is a question may hold what people said of it; one that is a question among
-    questions is data.
+    A question as a name may have answers below it, as in a survey; above questions it is data.
     """
     for column in table.columns:
         asked = sum(text.rstrip().endswith(_QUESTION_MARKS) for text in column.texts)

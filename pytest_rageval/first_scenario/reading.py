@@ -33,7 +33,11 @@ _TRACES: Final = "traces"
 
 @dataclass(frozen=True)
 class Reading:
-    """The rows of a file, and how their columns are read by what the user named."""
+    """The rows of a file, and how their columns are read by what the user named.
+
+    ``keys`` are those of ``dataset`` other than the path, ``systems`` the columns with the answers
+    of several systems.
+    """
 
     data: Path
     keys: Mapping[str, Any]
@@ -49,7 +53,7 @@ class Reading:
 
     @property
     def path(self) -> str:
-        """Where the rows are in a document."""
+        """Where the rows are in a document: ``$`` where no key says so."""
         return str(self.keys.get("rows_at", "$"))
 
     @cached_property
@@ -74,6 +78,7 @@ class Reading:
         mapped = map_columns(
             table, self.data.stem, self.spec.key_map, self.systems, is_answered=is_answered
         )
+        # The user has said what divides the references: no mark is offered.
         return replace(mapped, split="") if self.spec.split else mapped
 
     def load(self, mapped: Mapped) -> Dataset:
@@ -84,12 +89,12 @@ class Reading:
 
     @property
     def asks_once(self) -> bool:
-        """Whether most rows have another question; else the rows may be of several systems."""
+        """Whether most rows have a question of their own; else they may be of several systems."""
         found = self.mapped.fields.get("question")
         return found is None or len(self.table[found.column].distinct) * 2 > len(self.rows)
 
     def at_each(self) -> Iterator[Reading]:
-        """Yield what is at each position of the first list that the path goes over."""
+        """Yield what is at each of the first six positions of the first list of the path."""
         for at in range(_MOST_SYSTEMS):
             try:
                 yield self.at(rows_at=self.path.replace("[*]", f"[{at}]", 1))
@@ -98,7 +103,7 @@ class Reading:
 
     @property
     def is_readable(self) -> bool:
-        """Whether most rows can be read so, or the user has yet to decide how.
+        """Whether half of the rows or more can be read so, or the user has yet to decide how.
 
         Raises ScenarioError.
         """
@@ -140,14 +145,17 @@ def _where_reader_finds(asked: Reading) -> Reading | ScenarioError:
         file = _file(asked.data, asked.keys)
         is_traces = reader_of(file, file.shown, "dataset").name == _TRACES
         found = asked.at(format=_TRACES) if is_traces else asked.at()
-        _is_settled(found)  # raises where the columns cannot be told
+        _is_settled(found)  # raises where the columns cannot be read
     except ScenarioError as error:
         return error
     return found
 
 
 def _is_settled(found: Reading) -> bool:
-    """Return whether the rows are meant; raises ScenarioError where their columns are in doubt."""
+    """Return whether these are the rows to evaluate, without a look at other places.
+
+    Raises ScenarioError where their columns cannot be read.
+    """
     if found.keys.get("format") == _TRACES:
         return True
     return "question" in found.mapped.fields or "rows_at" in found.keys
@@ -160,10 +168,11 @@ def _place(fit: Reading) -> Choice:
 
 
 def _places(fits: list[Reading]) -> list[Reading]:
-    """Return the readings that are left where some are a part of another one.
+    """Return the readings to choose from, without those that are a part of another one.
 
-    What goes over a list, or over the keys of an object, holds what is at each of them. Where the
-    questions repeat, these are the runs of several systems, each a place of its own.
+    A path over a list, or over the keys of an object (``[*]``), holds what is at each of them. It
+    alone is left, unless these are splits, or its questions repeat: then each is the run of another
+    system, and a place of its own.
     """
     wide = [fit for fit in fits if "[*]" in fit.path]
     if len(wide) != 1:
@@ -175,7 +184,7 @@ def _places(fits: list[Reading]) -> list[Reading]:
 
 
 def _read_at_paths(asked: Reading) -> list[Reading]:
-    """Return what can be read as questions with something right, by where it is in a document."""
+    """Return the readings at other places of a document that have questions and gold or answers."""
     suffix = asked.data.name.removesuffix(".gz").rpartition(".")[2].lower()
     known = READER_REGISTRY.canonical(suffix)
     find = READER_REGISTRY.get(known).places if known else None

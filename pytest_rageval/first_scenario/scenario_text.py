@@ -81,10 +81,10 @@ class Draft:
 
 
 def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
-    """Return the fields that a ``key_map`` has to name.
+    """Return the fields that a ``key_map`` has to name, each with its column.
 
-    Not those whose column has a documented name, unless another column has one, too, or the user
-    said that it is this one.
+    Not those whose column alone has a documented name, unless the user said that it is this one, or
+    it is the answer and there are variants.
     """
     columns = [column.name for column in table.columns]
     return {
@@ -128,14 +128,14 @@ def _dataset(draft: Draft) -> list[str]:
     turns = tuple(f"{name}[" for name in read)
     names = [column.name for column in draft.table.columns if column.name not in served]
     rest = [name for name in names if not name.startswith(turns)]
-    return [*lines, *_wrapped("  # Metadata", rest)]
+    return [*lines, *_in_a_line("  # Metadata", rest)]
 
 
-def _wrapped(label: str, names: list[str]) -> Iterator[str]:
-    """Yield a comment with as many names as fit into a line, and how many more there are."""
+def _in_a_line(label: str, names: list[str]) -> Iterator[str]:
+    """Yield a comment with the names that fit into a line, and how many more; none for no name."""
     shown: list[str] = []
     for name in names:
-        if cells(f"{label}: {', '.join([*shown, name])}") > _WIDTH - 12:
+        if cells(f"{label}: {', '.join([*shown, name])}") > _WIDTH - 12:  # " and 999 more"
             break
         shown.append(one_line(name))
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
@@ -285,7 +285,7 @@ def _looser_checks(draft: Draft) -> Iterator[str]:
 
 
 def _tried(draft: Draft, name: str, least: float) -> str:
-    """Return what the first rows gave, and what to do where a gate fails with that."""
+    """Return what the first rows gave, and what to do if that fails; without it, what to set."""
     found = draft.tried
     mean = found.mean_of(name) if found is not None and not found.info.target else None
     if found is None or mean is None:
@@ -425,7 +425,7 @@ def step_text(scenario: str) -> str:
 def what_to_add(workflow: str, scenario: str) -> str:
     """Return what to add to a workflow that is to run a scenario, "" if it is named there.
 
-    A step after one that failed does not run: the command that is there can take both.
+    A step after one that failed does not run: a command that is there can take both scenarios.
     """
     word = shell_word(scenario).replace("'", "''")
     # Not as the end of another name, which is in quotes if it has spaces.
