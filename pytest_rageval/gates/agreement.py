@@ -1,6 +1,8 @@
 """The gate ``agreement``: a metric agrees with people well enough to be believed.
 
 ``faithfulness: {agreement: {kappa: 0.6, specificity: {lower_bound: 0.7}, min_labels: 50}}``
+
+Also what ``mean`` and ``lower_bound`` become with ``corrected: true``.
 """
 
 from __future__ import annotations
@@ -69,11 +71,11 @@ class AgreementGate(Gate):
         return () if self.has_cells else (self.target,)
 
     def for_page(self) -> dict[str, Any]:
-        """Return that it stays as it ran; no weight changes what a table holds."""
+        """Return that it stays as it ran; of a support table, whatever the weights."""
         return {"kind": AS_RUN, "targets": list(self.targets)}
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail also when there are too few labels, or the coefficient is undefined."""
+        """Fail also when there are too few labels, or no coefficient or interval can be had."""
         # Not at the top: scenarios without labels need no statistics of them.
         from pytest_rageval.stats.labels.agreement import agreement_of
 
@@ -223,7 +225,7 @@ def _make(options: AgreementSpec, location: Location) -> list[Gate]:
 
 
 def ends_of_coefficient(coefficient: str) -> tuple[float, float]:
-    """Return where a coefficient can lie."""
+    """Return where a coefficient can lie; of ``bias``, that is in a metric's units, anywhere."""
     if coefficient in ("sensitivity", "specificity", "auc"):
         return UNIT
     return (-1e9, 1e9) if coefficient == "bias" else (-1.0, 1.0)
@@ -260,7 +262,10 @@ GATES = (
 
 @dataclass(frozen=True, slots=True)
 class CorrectedGate(Gate):
-    """Compares the corrected mean, or the worse end of its interval, with a bound."""
+    """Compares the corrected mean with a bound, or with ``takes_end`` an end of its interval.
+
+    That is the lower end for a minimum, the upper one for a maximum.
+    """
 
     by_labels: ClassVar[bool] = True
 
@@ -304,7 +309,7 @@ class CorrectedGate(Gate):
         return replace(verdict, message=verdict.message + self._how_many_more(result, found))
 
     def _how_many_more(self, result: ScenarioResult, found: Corrected) -> str:
-        """Return how many labels would decide, where the interval holds the bound."""
+        """Return in words how many labels would decide, where the bound lies in the interval."""
         assert found.mean is not None
         if self.takes_end and not self.bound.holds(found.mean):
             side = (

@@ -39,7 +39,7 @@ from pytest_rageval.stats.wording import counted, estimate_text, figure, interva
 
 @dataclass(frozen=True, slots=True)
 class LowerBoundGate(BoundedGate):
-    """Compares the worse end of the weighted mean's interval: the upper one if lower is better."""
+    """Compares one end of the weighted mean's interval: the lower, or for a maximum the upper."""
 
     value_range: tuple[float, float]
     confidence: float = 0.95
@@ -74,7 +74,10 @@ class LowerBoundGate(BoundedGate):
         return bound_result(self.name, self.bound, end, remark=remark)
 
     def _estimated(self, result: ScenarioResult) -> GateResult:
-        """Return the verdict where a sample of the rows was asked: on the mean beyond all rows."""
+        """Return the verdict where a sample of the rows was asked.
+
+        The interval is that of a mean beyond these rows, as if all of them had been asked.
+        """
         # Not at the top: most runs ask all rows.
         from pytest_rageval.stats.estimates import estimates_of
 
@@ -164,7 +167,7 @@ class QuantileSpec(BoundSpec):
 
     short_form = None
 
-    # Keys beside it may be numbers in YAML, which some validators cannot search.
+    # Beside this form, keys are numbers in YAML, which some validators cannot match to a pattern.
     model_config = ConfigDict(json_schema_extra={"patternProperties": {}})
 
     q: Share = Field(description="the share of samples whose scores lie below the quantile")

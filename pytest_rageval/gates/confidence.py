@@ -52,8 +52,8 @@ _LOOKED_AT: Final = 0.5
 class ConfidenceGate(BoundedGate):
     """Bounds a figure of the samples in order of their confidence.
 
-    It is the mean of the most confident share ``coverage``; without one, the area under the curve
-    of risk over coverage, whose worst samples are those of the more confident half.
+    It is the mean of the most confident share ``coverage``. Without one it is the area under the
+    curve of risk over coverage, and the more confident half is searched for the worst samples.
     """
 
     column: MetricColumn
@@ -61,11 +61,14 @@ class ConfidenceGate(BoundedGate):
 
     @property
     def score_bound(self) -> Bound | None:
-        """None for the area: it is one of risk, and a perfect score would be above it."""
+        """None for the area: it bounds a risk, and a perfect score of 1 would be above it."""
         return None if self.coverage is None else self.bound
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail also when nothing was scored, or more samples lack a confidence than may."""
+        """Fail also when nothing was scored, or too many samples lack a confidence.
+
+        As many may as the gate ``unscored`` allows to lack a score.
+        """
         scored = self._scored(result)
         samples = [sample for sample in scored if sample.confidence is not None]
         if not scored:
@@ -104,7 +107,7 @@ class ConfidenceGate(BoundedGate):
         return bound_result(self.name, self.bound, figure(ranked, ranked.once), remark=remark)
 
     def _interval(self, ranked: Ranked, groups: Groups, unit: str) -> str:
-        """Return the interval in words: of a mean that of means, of the area from resamples."""
+        """Return the interval in words: for a mean as everywhere, for the area from resamples."""
         # Not at the top: numpy takes longer to load than this package.
         from pytest_rageval.stats.selective import LEAST_DRAWN, aurc, bootstrap_interval, covered
 
@@ -152,7 +155,7 @@ class ConfidenceGate(BoundedGate):
         return f"the most confident {len(places)} of {len(ranked.scores)}, from {least:g} up"
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
-        """Return the worst answers among those that the system is surest of, none that is best."""
+        """Return the worst of the answers that the system is surest of, without perfect ones."""
         from pytest_rageval.stats.selective import covered
 
         samples = [sample for sample in self._scored(result) if sample.confidence is not None]
@@ -169,7 +172,7 @@ class ConfidenceGate(BoundedGate):
 
 
 def _may_lack(info: ScenarioInfo, target: str) -> Bound:
-    """Return the share of samples that may lack a confidence, as ``gates.unscored`` has it."""
+    """Return the bound of the share of samples that may lack a confidence: that of ``unscored``."""
     given = info.gates.get("unscored")
     (gate,) = [UnscoredGate()] if given is None else make_gates({"unscored": given}, info)
     assert isinstance(gate, UnscoredGate)

@@ -123,9 +123,10 @@ def _make_short(options: Mapping[str, FallSpec], location: Location) -> list[Gat
 def _gates(
     kind: str, options: RegressionSpec, location: Location, *, always_named: bool = False
 ) -> list[Gate]:
-    """Return a gate for each run that it holds against.
+    """Return a gate for each run to compare with.
 
-    Where there are several, their names say which run and, of a single one, which metric.
+    With several runs, the names of the gates say which run and, if it is a single one, which
+    metric. ``always_named``: they say the metric with one run, too.
     """
     known = targets_of(location.info)
     for name in options.metrics:
@@ -141,7 +142,7 @@ def _gates(
 
 
 def _named_run(options: RegressionSpec, location: Location) -> Comparing:
-    """Return the one run that a gate holds against; one that only it names is tested by itself."""
+    """Return the one run to compare with: that of ``baseline``, or the only one of ``compare``."""
     runs = location.info.compare
     if options.baseline is None and not runs:
         hint = "give 'baseline', or compare the run (--rag-compare NAME, or 'compare')"
@@ -150,6 +151,7 @@ def _named_run(options: RegressionSpec, location: Location) -> Comparing:
     if listed or options.baseline is None:
         return listed[0]
     usual = runs[0].test if runs else SignificanceTest()
+    # The looks are those at another run: this one has the whole alpha.
     alone = replace(usual, alpha=usual.alpha * usual.looks, looks=1)
     return Comparing(options.baseline, test=alone)
 
@@ -186,7 +188,7 @@ def _gate(name: str, options: RegressionSpec, location: Location, run: Comparing
 
 
 def _test(options: RegressionSpec, location: Location, run: Comparing) -> SignificanceTest:
-    """Return how the gate tests, ``looks`` of its run included."""
+    """Return how the gate tests; the ``looks`` at its run share alpha."""
     usual, looks = run.test, run.test.looks
     if looks > 1 and options.mode == "any":
         raise location.error(
@@ -281,4 +283,4 @@ GATES = (
         keys="metrics",
     ),
 )
-"""Both compare the metrics that they name with one saved run."""
+"""Each compares the metrics that it names with a saved run, or with each of several."""

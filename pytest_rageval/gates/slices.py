@@ -1,4 +1,4 @@
-"""The gate ``by``: the same gates for every value of a metadata field; all must pass.
+"""The gate ``by``: the same gates for every value of a field; all must pass.
 
 ``by: {doc_name: {weighted_score: 0.6}}`` is one gate for any number of documents: it shows the
 worst slice and names those that fail.
@@ -92,19 +92,17 @@ class SliceGate(Gate):
         return self.inner.lacks_samples(result)
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail when the gate fails for any value.
+        """Fail when the gate fails for any value, no sample has one, or a compared sample lacks.
 
-        Fail also when no sample has a value: there are no groups to look at.
-
-        A value is left out if all its samples are skipped or expected invalid rows, the latter
-        only where the gate is not about them; also, with a remark, if all its rows rule out what
-        the gate is about or weigh 0, or the baseline has none of its samples. One of several
-        metrics that all its rows rule out is left out of it alike. Where a sample of the rows is
-        asked, each value needs one of them.
+        A value is left out if all its samples are skipped, or invalid rows that may be so; these
+        count for a gate that is about them. It is left out with a remark if all its rows rule out
+        what the gate is about or weigh 0, or the baseline has none of them. If they rule out only
+        one of several metrics, that is left out for this value. Where only some rows are drawn to
+        be asked, a value without one of these fails.
         """
         slices = self._judged_slices(result)
         found = self._verdict(self._verdicts(result, slices))
-        if found.outcome == "passed" and self.field != CAUSE and self._names_nobody(result):
+        if found.outcome == "passed" and self.field != CAUSE and self._lacks_values(result):
             # One mean over all samples would stand for that of each group.
             message = f"no sample has a value of {self.field}"
             found = replace(found, outcome="failed", message=message)
@@ -116,7 +114,7 @@ class SliceGate(Gate):
         return replace(found, message="; ".join([found.message, *self._left_out(result, slices)]))
 
     def _left_out(self, result: ScenarioResult, slices: _Slices) -> Iterator[str]:
-        """Yield what of the samples the verdict is not about, and why."""
+        """Yield what the verdict leaves out, with the reason."""
         if unfit := sorted(self._unfit(result)):
             what = "left out, as all their rows rule the metric out or weigh 0"
             yield f"{what}: {listed(unfit, _LISTED)}"
@@ -139,18 +137,15 @@ class SliceGate(Gate):
             if values := [value for value, targets in left.items() if target not in targets]:
                 yield f"{target} left out, as all their rows rule it out: {listed(values, _LISTED)}"
 
-    def _names_nobody(self, result: ScenarioResult) -> bool:
-        """Return whether no sample that is to be scored has a value."""
+    def _lacks_values(self, result: ScenarioResult) -> bool:
+        """Return whether samples are to be scored, and none of them has a value."""
         found = self._slices(result).items()
         return [value for value, part in found if any(one.is_expected for one in part)] == [
             _NO_VALUE
         ]
 
     def _unfit(self, result: ScenarioResult) -> frozenset[str]:
-        """Return the values whose rows all rule out what the gate of each part is about.
-
-        Or weigh nothing: a mean of them is none.
-        """
+        """Return the values whose rows all rule out what the gate is about, or weigh 0."""
         found = set[str]()
         for value, samples in self._slices(result).items():
             expected = [sample for sample in samples if sample.is_expected]
@@ -197,9 +192,10 @@ class SliceGate(Gate):
     def watch(
         self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
     ) -> SliceWatch | None:
-        """Return what follows the scores of all values; None where an error is allowed.
+        """Return what follows the scores of all values, or None.
 
-        None also by cause, against another run, and for gates that need every score.
+        None where an error is allowed, for causes, against another run, and if for some value
+        nothing follows the scores.
         """
         if self.field == CAUSE and info.diagnose is not None:
             return None  # it shows only when the samples are scored
@@ -237,8 +233,8 @@ class SliceGate(Gate):
     def _counts(self, value: str, sample: SampleResult) -> bool:
         """Return whether the sample makes its value one to judge.
 
-        An invalid row that may be one does so for the gate on these alone, and only if it names
-        its value: of a row that could not be read, nobody knows it.
+        An invalid row that may be one does so for gates about invalid rows alone, and only if its
+        value is known: that of a row that could not be read is not.
         """
         is_counted = self.leaf.counts_invalid and value != _NO_VALUE and sample.invalid is not None
         return sample.is_expected or is_counted
