@@ -1,6 +1,7 @@
 """Turns a promptfoo configuration into a scenario: a row for each test, its asserts as checks.
 
-A test passes there when all of its asserts do, and here when all of its checks hold.
+A test passes there when all of its asserts do, and here when all of its checks hold. A
+``threshold``, the share that is enough, is taken if all tests have the same and only checks.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ _MOST_AT_ONCE: Final = 1024
 def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) -> Imported:
     """Return a promptfoo configuration as a scenario.
 
-    The files that it names have to lie in its folder, or ``within`` another one. Raises
-    ScenarioError for another kind of file, and where none of its checks could be taken.
+    The files that it names have to lie in its folder, or in ``within``. ``shown`` is its name in
+    messages. Raises ScenarioError for another kind of file, and where no check could be taken.
     """
     folder = Folder(path.parent, within or path.parent)
     try:
@@ -134,7 +135,7 @@ def _scenario(
     ]
     scenario["metrics"] = [*kinds, *tests.metrics, *functions]
     scenario["thresholds"] = {**bounds, **tests.metrics}
-    if functions:
+    if functions:  # a row whose function is not written, or raises, is then an ERROR
         scenario["thresholds"][WEIGHTED_SCORE] = 0.0
     return scenario
 
@@ -146,7 +147,7 @@ def _targets_in(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _at_once(config: Part, notes: ImportNotes) -> int | None:
-    """Return how many are asked at once; other options of a run are noted."""
+    """Return how many are asked at once, None if the file does not say; note other options."""
     found = None
     for name in ("commandLineOptions", "evaluateOptions"):
         options = config.of(name)
@@ -182,8 +183,8 @@ def _models(
 def _asked(
     config: Part, folder: Folder, tests: ImportedTests, notes: ImportNotes
 ) -> dict[str, Any]:
-    """Return what is asked: a target, or a variant for each provider and prompt."""
-    if any("answer" in row for row in tests.rows):  # of all that may be copied
+    """Return what is asked: a target, or a variant for each provider and prompt; {} for nothing."""
+    if any("answer" in row for row in tests.rows):  # a row lacks its own if that holds a key
         tests.remarks.append("the answers are those that the tests hold (providerOutput)")
         return {}
     prompts = prompts_of(config, folder, notes)
@@ -206,7 +207,7 @@ def _asked(
 def _echoed(
     config: Part, prompts: Sequence[Prompt], tests: ImportedTests, notes: ImportNotes
 ) -> None:
-    """Give each row its prompt as the answer, where that is one."""
+    """Give each row its prompt as the answer; where that is not one text, only note so."""
     if len(prompts) != 1 or prompts[0].system is not None:
         what = "the messages of a chat" if len(prompts) == 1 else f"{len(prompts)} prompts"
         why = f"gives back {what}; a row has one answer, so leave one text under prompts"
@@ -252,13 +253,13 @@ def _targets(
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name that no other variant has."""
+    """Return ``name``, with a number if another variant has it."""
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     return next(one for one in itertools.chain([name], numbered) if one not in taken)
 
 
 def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict[str, Any]:
-    """Return a function of the module beside the scenario as the target."""
+    """Add a function to the module beside the scenario, and return it as the target."""
     if prompt.system is not None:
         raise NotTakenError("messages of a chat are not passed to a function")
     prompt_pieces(prompt.user)  # raises for one that cannot be taken
@@ -270,17 +271,20 @@ def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict
 
 
 def _slug(text: str) -> str:
-    """Return a text as a name, cut at a word."""
+    """Return a text as a name, cut at a word; "" if nothing of it can be kept."""
     slug = re.sub(r"[^\w.]+", "-", text).strip("-.")
     cut = slug[:_LONGEST_NAME]
     return slug if cut == slug else cut.rpartition("-")[0] or cut
 
 
 def _fill_gaps(targets: Mapping[str, Any], tests: ImportedTests) -> None:
-    """Give each row an empty text for a variable that a prompt shows and no test has."""
+    """Give each row an empty text for each variable that a prompt shows and the row lacks.
+
+    Rows that lack it because it looks like a key are skipped.
+    """
     text = json.dumps(targets, ensure_ascii=False)
     shown = [path.split(".") for path in re.findall(r"\{metadata\.vars\.([^{}]+)\}", text)]
-    kept_out = [name for _, name in tests.kept_out]
+    kept_out = [name for _, name in tests.kept_out]  # a function is passed all variables
     _skip_without(kept_out if tests.calls else [name for name, *_ in shown], tests)
     for row in tests.rows:
         for path in sorted(shown):  # a variable before its parts, which a text does not have

@@ -39,9 +39,13 @@ _SERVERS: Final[Mapping[str, tuple[str | None, str | None]]] = {
 """Who is asked by OpenAI's API: where, and the variable that holds the key."""
 
 _KINDS: Final = frozenset({"chat", "completion", "messages", "responses"})
+"""The kinds of models that may stand after a server's name, and are asked alike here."""
+
 _OTHERS: Final = frozenset(
     {"agents", "assistant", "image", "moderation", "realtime", "transcription", "tts", "video"}
 )
+"""Kinds that cannot be asked here."""
+
 _CHAT_KEYS: Final = ("temperature", "max_tokens", "seed")
 _SERVER_KEYS: Final = (
     "apiBaseUrl",
@@ -66,7 +70,8 @@ _PATH: Final = re.compile(
 class Prompt:
     """A prompt: the message of the user and, in a chat, of the system.
 
-    A provider may name it by one of its ``names``, or by what stands before a colon in one.
+    A provider may name it by its label, by one of ``names``, or by what stands before a colon in
+    one of these: ``group`` or ``group:*``.
     """
 
     label: str
@@ -83,7 +88,10 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What is asked: its label, and its keys as a target, still without a prompt."""
+    """What is asked: its label, and its keys as a target, still without a prompt.
+
+    ``prompts`` are those that it names, () for all. Of Python there is ``code``, and no target.
+    """
 
     label: str
     target: Mapping[str, Any]
@@ -105,7 +113,10 @@ class Provider:
         ]
 
     def asking(self, prompt: Prompt, places: Mapping[Path, str]) -> dict[str, Any]:
-        """Return the target that shows a prompt, with our places for the variables."""
+        """Return the target that shows a prompt, with our places for the variables.
+
+        Raises NotTakenError where it cannot.
+        """
         user = rewritten(prompt.user, places)
         if self.is_chat:
             system = None if prompt.system is None else rewritten(prompt.system, places)
@@ -167,9 +178,9 @@ def with_id(given: Any) -> dict[str, Any]:
 def chat_target(
     name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes
 ) -> dict[str, Any]:
-    """Return a model of promptfoo's by our keys; raises NotTakenError for one without OpenAI's API.
+    """Return a model of promptfoo's by the keys of our target, without the key of its API.
 
-    No key is taken over.
+    Raises NotTakenError for one that OpenAI's API does not reach.
     """
     if is_code(name) or name.startswith(("python:", "exec:", "file://", "golang:", "ruby:")):
         raise NotTakenError(
@@ -205,7 +216,10 @@ def _own_url(config: Mapping[str, Any]) -> Any:
 
 
 def _server(url: Any, part: Part, notes: ImportNotes) -> str | None:
-    """Return the URL of a server without secrets, which it cannot hold here."""
+    """Return the URL of a server without user, password and query; None if there is none.
+
+    Raises NotTakenError for one with variables.
+    """
     if not url:
         return None
     if is_template(str(url)):
@@ -217,6 +231,7 @@ def _server(url: Any, part: Part, notes: ImportNotes) -> str | None:
 
 
 def _key_variable(config: Mapping[str, Any]) -> str | None:
+    """Return the variable of the environment that a config takes its key from, None for none."""
     if re.fullmatch(r"[A-Za-z_]\w*", str(config.get("apiKeyEnvar", ""))):
         return str(config["apiKeyEnvar"])
     named = re.fullmatch(
@@ -279,7 +294,7 @@ def _same_for_all(
 
 
 def _body(body: Any, part: Part, notes: ImportNotes) -> Any:
-    """Return the body of a request without secrets; a text that is JSON as what it says."""
+    """Return the body of a request without secrets, parsed if it is a text of JSON."""
     if isinstance(body, str):
         try:
             body = json.loads(body)
@@ -289,7 +304,10 @@ def _body(body: Any, part: Part, notes: ImportNotes) -> Any:
 
 
 def _answer_path(transform: Any) -> str | None:
-    """Return the path of the answer that a transform of the form ``json.a.b`` leads to."""
+    """Return the path of the answer that a transform of the form ``json.a.b`` leads to.
+
+    None without a transform. Raises NotTakenError for one of another form.
+    """
     if transform in (None, "", "text"):
         return None
     found = _PATH.fullmatch(transform.strip()) if isinstance(transform, str) else None
@@ -332,14 +350,14 @@ def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
     for at, text in enumerate(texts, start=before + 1):
         system, user = _turns(text)
         for turn in (system or "", user):
-            names_in(turn)
+            names_in(turn)  # raises NotTakenError for what is more than variables
         numbered = label if len(texts) == 1 else f"{label}-{at}" if label else ""
         yield Prompt(numbered or f"prompt-{at}", user, system, part.where, names)
 
 
 def _texts(raw: str, folder: Folder) -> Iterator[str]:
     """Yield the prompts that a text or a file holds; a line of ``---`` separates them in a .txt."""
-    is_file = raw.startswith("file://") or is_code(raw) or _is_name(raw, folder)
+    is_file = raw.startswith("file://") or is_code(raw) or _is_file_name(raw)
     if not is_file:
         yield raw
         return
@@ -356,13 +374,16 @@ def _texts(raw: str, folder: Folder) -> Iterator[str]:
             yield text.strip()
 
 
-def _is_name(raw: str, folder: Folder) -> bool:
+def _is_file_name(raw: str) -> bool:
     is_short = "\n" not in raw and "{{" not in raw and len(raw) < 200
     return is_short and bool(re.search(r"\.(txt|md|json|ya?ml|j2|csv)$", raw))
 
 
 def _turns(text: str) -> tuple[str | None, str]:
-    """Return the system's and the user's message of a prompt that may be a chat in JSON."""
+    """Return the system's and the user's message of a prompt that may be a chat, in JSON or YAML.
+
+    Raises NotTakenError for a chat with other messages.
+    """
     messages = _messages(text)
     if messages is None:
         return None, text
