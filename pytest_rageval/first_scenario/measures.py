@@ -337,9 +337,11 @@ _BY_ITS_FIELD: Final = {"must_satisfy": "must_satisfy", "nugget_recall": "nugget
 
 
 def _judged(mapped: Mapped) -> tuple[str, ...]:
+    """Return the metrics that a judge can give, by the fields and what a target would add."""
     has = mapped.fields.keys()
-    is_possible = "contexts" in has or not has & {"answer", "must_satisfy", "nuggets"}
-    names = ["faithfulness"] if is_possible else []
+    # Without contexts only for a target, which may give some, where no field has its own metric.
+    is_grounded = "contexts" in has or not has & {"answer", "must_satisfy", "nuggets"}
+    names = ["faithfulness"] if is_grounded else []
     names += ["context_recall"] if {"contexts", "references"} <= has else []
     names += [name for name, field in _BY_ITS_FIELD.items() if field in has]
     return (*names, "answer_correctness") if "references" in has else tuple(names)
