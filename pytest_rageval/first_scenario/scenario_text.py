@@ -110,8 +110,7 @@ def scenario_text(draft: Draft) -> str:
 
 def _dataset(draft: Draft) -> list[str]:
     lines = ["dataset:", *(f"  {pair_text(key, value)}" for key, value in draft.dataset.items())]
-    mapped = written_map(draft.table, draft.mapped)
-    if mapped:
+    if mapped := written_map(draft.table, draft.mapped):
         lines.append(_with_comment("  key_map:", "our field: your column"))
     for name, column in mapped.items():
         why = draft.mapped.fields[name].why
@@ -148,8 +147,9 @@ def _variants(draft: Draft) -> list[str]:
     if not draft.mapped.systems:
         return []
     lines = ["# Each column of answers is a variant; they are compared side by side.", "variants:"]
-    for column in draft.mapped.systems:
-        name = re.sub(r"[^\w-]+", "-", column).strip("-")
+    names = [re.sub(r"[^\w-]+", "-", one).strip("-") or "answers" for one in draft.mapped.systems]
+    for at, column in enumerate(draft.mapped.systems):
+        name = names[at] if names.count(names[at]) == 1 else f"{names[at]}-{at + 1}"
         lines.append(f"  {pair_text(name, {'dataset': {'key_map': {'answer': column}}})}")
     return lines
 

@@ -265,7 +265,8 @@ def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict
     prompt_pieces(prompt.user)  # raises for one that cannot be taken
     taken = {call.name for call in tests.calls}
     own = identifier(name)
-    own = own if own not in taken else f"{own}_{len(taken) + 1}"
+    numbered = (f"{own}_{number}" for number in itertools.count(2))
+    own = next(one for one in itertools.chain([own], numbered) if one not in taken)
     tests.calls.append(Call(own, code, prompt.user))
     return {"use": f"{tests.module}:{own}"}
 
