@@ -51,6 +51,7 @@ from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.variant_ranking import rank_variants
 
 _KEY = re.compile(r"'best: \{(\w+): ([^}]*)\}'")
+"""A key as the advice of a ranking names it."""
 
 Target = Callable[..., Any]
 Variants = Mapping[str, Mapping[str, Any] | None]
@@ -124,6 +125,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     if defined is not None and isinstance(scenario, Mapping):
         scenario = {**scenario, VARIANTS: file_keys}
     elif defined is not None:
+        # First: the other overrides may change keys of these variants.
         given.insert(0, Override((VARIANTS,), file_keys, VARIANTS))
     wanted = None if isinstance(variants, Mapping) else variants
     names = _chosen(_known(scenario, given), wanted, handed)

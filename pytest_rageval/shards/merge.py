@@ -49,8 +49,8 @@ _LOCAL: Final = frozenset({"warnings", "overridden_by", "measured"})
 class Merged:
     """The shards of one scenario, or of one variant of it, that count.
 
-    ``missing`` says which are not there or did not finish, ``remarks`` which others count in their
-    place.
+    ``missing`` says which are not there, did not finish or are of an earlier run; ``remarks`` which
+    copy of a shard counts, and which shards are of an earlier attempt.
     """
 
     info: ScenarioInfo
@@ -59,9 +59,9 @@ class Merged:
     remarks: tuple[str, ...] = ()
 
     def rows(self) -> Iterator[tuple[Path, CaseRow]]:
-        """Yield the cases of all shards, each with its file.
+        """Yield the cases of all shards that are not cut off, each with its file.
 
-        Raises ShardError if two have the same one.
+        Raises ShardError if two shards have the same case, and for a damaged line.
         """
         seen: dict[str, Shard] = {}
         for shard in self.shards:
@@ -92,7 +92,7 @@ class Merged:
     def controls(self) -> dict[str, ControlVerdict]:
         """What control rows say of each judge; raises ShardError if shards say it differently.
 
-        Where a shard did not ask them and another did, what that one knows holds.
+        A shard that did not ask them says nothing: what another found holds.
         """
         found: dict[str, tuple[Shard, ControlVerdict]] = {}
         for shard in self.shards:
@@ -126,7 +126,10 @@ def _ended(verdict: ControlVerdict) -> str:
 def sum_usage(
     parts: Iterable[Mapping[str, float | None] | None],
 ) -> dict[str, float | None] | None:
-    """Return the sums of what was used; a figure that one part does not know is not known."""
+    """Return the sums of what was used, None for a figure that one part does not know.
+
+    Parts that are None asked no model; None if all are.
+    """
     known = [part for part in parts if part is not None]
     if not known:
         return None
@@ -144,28 +147,28 @@ def find_shards(places: Sequence[Path]) -> list[Shard]:
     A place may also be the file of a shard itself.
     """
     files: dict[Path, Path] = {}
-    marks: list[Path] = []
+    starts: list[Path] = []
     for place in places:
         if not place.exists():
             raise ShardError(str(place), "no such folder")
         below = [place] if place.is_file() else sorted(_below(place))
         found = [path for path in below if path.name == SHARD_FILE or path == place]
-        marks += [path for path in below if path not in found]
+        starts += [path for path in below if path not in found]
         if not found:
             raise ShardError(
                 str(place),
                 f"no {SHARD_FILE} in it. A run with --rag-shard=I/N writes one into its run folder",
             )
         files |= {one.resolve(): one for one in found}
-    return [_as_begun_again(read_shard(path), marks) for path in files.values()]
+    return [_as_begun_again(read_shard(path), starts) for path in files.values()]
 
 
-def _as_begun_again(shard: Shard, marks: Iterable[Path]) -> Shard:
-    """Return a shard as one that is cut off if it began again, and ended before it wrote its cases.
+def _as_begun_again(shard: Shard, starts: Iterable[Path]) -> Shard:
+    """Return a shard as cut off if one of ``starts`` says that it began again, and wrote no cases.
 
-    What it would have found is not known; the older cases may be of another state.
+    What it would have found is not known; the older cases may be of another state of the system.
     """
-    for path in marks:
+    for path in starts:
         part, at = read_started(path)
         if part == shard.part and at > shard.head.started_at:
             return replace(shard, path=path, end=None)
@@ -173,9 +176,10 @@ def _as_begun_again(shard: Shard, marks: Iterable[Path]) -> Shard:
 
 
 def _below(place: Path) -> Iterator[Path]:
-    """Yield the files of shards, and that one began, at any depth; links are followed.
+    """Yield the files of shards, and those that say that one began, at any depth; follows links.
 
-    A folder that cannot be read may hide one, and so may what is no regular file.
+    Raises ShardError for a folder that cannot be read, and for such a file that is no regular one:
+    a shard may be hidden there.
     """
 
     def refuse(error: OSError) -> None:
@@ -198,7 +202,7 @@ def _below(place: Path) -> Iterator[Path]:
 
 
 def merged(shards: Sequence[Shard]) -> list[Merged]:
-    """Return the scenarios of these shards; raises ShardError for shards of different runs."""
+    """Return these shards by scenario and variant; raises ShardError for those of several runs."""
     _check_scenarios(shards)
     by_scenario: dict[str, list[Shard]] = defaultdict(list)
     for shard in shards:
@@ -235,7 +239,7 @@ def _check_names(groups: Iterable[Sequence[Shard]]) -> None:
 
 
 def _merged(shards: Sequence[Shard], every: Sequence[Shard]) -> Merged:
-    """Return the shards of one scenario merged; ``every`` has those of the other ones, too."""
+    """Return the shards of one scenario merged; ``every`` has those of all scenarios."""
     _check_same(shards)
     by_part: dict[Part, list[Shard]] = defaultdict(list)
     for shard in shards:
@@ -253,7 +257,10 @@ def _merged(shards: Sequence[Shard], every: Sequence[Shard]) -> Merged:
 
 
 def _left_behind(copies: Sequence[Sequence[Shard]], every: Sequence[Shard]) -> Iterator[str]:
-    """Yield which shards are of an earlier run than the others, all copies of each in order."""
+    """Yield which shards are of an earlier run than the others.
+
+    ``copies`` has a list for each shard: all files of it, in the order in which they ran.
+    """
     runs = [_runs(found, every) for found in copies]
     for found, own in zip(copies, runs, strict=True):
         shard = found[-1]
@@ -272,7 +279,8 @@ def _left_behind(copies: Sequence[Sequence[Shard]], every: Sequence[Shard]) -> I
 def _runs(copies: Sequence[Shard], every: Sequence[Shard]) -> list[list[Shard]]:
     """Return the copies of a shard by the run that each is of, in order.
 
-    One that had to run again, for any of its scenarios, or that a CI run repeats, makes no new run.
+    A copy is of the run of the one before it if that had to run again, for any of its scenarios, or
+    if both are of one CI run.
     """
     runs = [[copies[0]]]
     for older, newer in pairwise(copies):
@@ -285,14 +293,18 @@ def _runs(copies: Sequence[Shard], every: Sequence[Shard]) -> list[list[Shard]]:
 
 
 def _is_of_older(shard: Shard, older: Shard, newer: Shard, *, is_fewer: bool) -> bool:
-    """Return whether a shard is of the run of the older one; ``is_fewer``: it ran less often."""
+    """Return whether a shard is of the run of the older of two copies of another shard.
+
+    ``is_fewer``: it has fewer copies than that one.
+    """
     began, before, after = (
         datetime.fromisoformat(one.head.started_at) for one in (shard, older, newer)
     )
     ended = datetime.fromisoformat(shard.end.finished_at) if shard.end is not None else began
     pause = after - max(began, ended)
     is_nearer = abs(began - before) < after - began
-    # In a queue, shards of one run follow each other; long is a pause by what lies before it.
+    # In a queue, shards of one run follow each other: only a pause that is long, measured by the
+    # time from the older copy to the shard, divides two runs.
     return began < after and (is_fewer or is_nearer or pause > (began - before) / 4)
 
 
@@ -326,18 +338,18 @@ def _older_attempts(shards: Sequence[Shard]) -> Iterator[str]:
 def _in_order(shards: Sequence[Shard]) -> list[Shard]:
     """Return the copies of a shard as they ran: the last one counts, even if it is not whole.
 
-    An older one in its place could be of another state of the system under test. The attempts of a
-    CI run are counted; clocks of machines differ.
+    An older one in its place could be of another state of the system under test. Within a CI run
+    the number of the attempt decides, for the clocks of machines differ.
     """
-    ended: dict[str | None, str] = {}
+    last_start: dict[str | None, str] = {}
     for shard in shards:
         run = shard.head.ci_run
-        ended[run] = max(ended.get(run, ""), shard.head.started_at)
+        last_start[run] = max(last_start.get(run, ""), shard.head.started_at)
 
     def key(shard: Shard) -> tuple[str, int, str, str]:
         head = shard.head
         return (
-            head.started_at if head.ci_run is None else ended[head.ci_run],
+            head.started_at if head.ci_run is None else last_start[head.ci_run],
             head.attempt,
             head.started_at,
             str(shard.path),
@@ -347,6 +359,7 @@ def _in_order(shards: Sequence[Shard]) -> list[Shard]:
 
 
 def _check_same(shards: Sequence[Shard]) -> None:
+    """Raise ShardError if shards of one scenario cannot be of one run."""
     first, *others = shards
     for other in others:
         if (one := first.head.version) != (two := other.head.version):
@@ -380,24 +393,25 @@ def _difference(one: ScenarioInfo, two: ScenarioInfo) -> str:
     }
     if not differing:
         return ""
+    # Other data first: rows that the scenario itself holds change the snapshot, too.
     told = [_SAID[name] for name in ("dataset_sha256", *_SAID) if name in differing]
     name = min(differing)
     return told[0] if told else f"another {name.replace('_', ' ')}"
 
 
 def check_commits(shards: Sequence[Shard]) -> None:
-    """Raise ShardError for shards of different commits or CI runs; one that names none is of any.
+    """Raise ShardError for shards of different commits or CI runs; one that names none fits any.
 
-    A shard of an earlier run would take the place of one that is missing.
+    Else a shard of an earlier run could take the place of one that is missing.
     """
     for name, what in (("commit", "commit"), ("ci_run", "CI run")):
-        of = {shard.path: value for shard in shards if (value := getattr(shard.head, name))}
-        known = next(iter(of), None)
-        for path, value in of.items():
-            if known is not None and value != of[known]:
+        named = {shard.path: value for shard in shards if (value := getattr(shard.head, name))}
+        first = next(iter(named), None)
+        for path, value in named.items():
+            if first is not None and value != named[first]:
                 message = (
-                    f"of {what} {value[:12]}, and {known} of {of[known][:12]}. {_HINT}, or allow "
-                    "it: --rag-merge-commits"
+                    f"of {what} {value[:12]}, and {first} of {named[first][:12]}. {_HINT}, or "
+                    "allow it: --rag-merge-commits"
                 )
                 raise ShardError(str(path), message)
 

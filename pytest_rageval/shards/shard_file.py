@@ -20,7 +20,7 @@ from pytest_rageval.text.codec import from_json, to_json
 SHARD_FILE: Final = "shard.jsonl"
 
 STARTED: Final = "shard-started-*.json"
-"""Files that say that a shard began, until it knows its scenarios: it may end before."""
+"""Files that say that a shard began, for one that ends before it writes its heads."""
 
 _KIND: Final = "pytest-rageval shard"
 _SCHEMA: Final = 3
@@ -51,9 +51,10 @@ class Kind(Value, frozen=True):
 class Head(Value, frozen=True):
     """What a shard is a part of. ``info.selected`` counts the cases of the whole run.
 
-    ``ci_run`` is the run of all jobs, where a CI service names it, and ``attempt`` which one of it;
-    ``strict`` whether undecided gates fail; ``scenarios`` are the node ids of all scenarios that
-    ran, each with its own file; ``selection`` is a digest of all the cases that were dealt out.
+    ``ci_run`` is the run of all jobs, where a CI service names it, and ``attempt`` the number of
+    the attempt at it, 0 where nothing counts them; ``strict`` whether undecided gates fail;
+    ``scenarios`` are the node ids of all scenarios that ran, each with its own file; ``selection``
+    is a digest of all the cases that were dealt out.
     """
 
     part: Part
@@ -103,7 +104,7 @@ class CaseRow(Value, frozen=True, omit_defaults=True):
 
 
 class ReportFacts(Value, frozen=True):
-    """What every report must say of itself, in these types, to be shown again."""
+    """What a report says of itself; one with other types here cannot be shown again."""
 
     nodeid: str
     outcome: Literal["passed", "failed", "skipped"]
@@ -185,7 +186,10 @@ def read_shard(path: Path) -> Shard:
 
 
 def case_rows(shard: Shard) -> Iterator[CaseRow]:
-    """Yield the cases of a shard whose file is whole; raises ShardError for a line that is not."""
+    """Yield the cases of a shard that has an end.
+
+    Raises ShardError for a damaged line, and for more or fewer cases than the end says.
+    """
     assert shard.end is not None
     number, metrics = 1, {column.name for column in shard.head.info.metrics}
     with shard.path.open("rb") as stream:
@@ -245,7 +249,7 @@ def _read(line: bytes, kind: type[T], where: str, message: str) -> T:
 
 
 def _last_line(path: Path) -> bytes:
-    """Return the last line, b"" if it does not end: the file is cut off there."""
+    """Return the last line, b"" if it has no line break: the file is cut off there."""
     with path.open("rb") as stream:
         at = stream.seek(0, 2)
         tail = b""

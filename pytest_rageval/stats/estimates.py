@@ -11,14 +11,16 @@ A class is a control variate of its own: rows that scored alike before are likel
 the new scores can make an interval rise with a worse score.
 
 The distance of an end from the mean is √Σ (1 - p)(W d)²: d is that of ``mean_bounds`` for Y - c·f
-in its class, p the share of the rows that is asked; a class that is asked throughout is known, and
-adds nothing (distances are put together as Zou and Donner 2008 do). All classes share one extra
-answer by W, and unchanged ones have three quarters of theirs: simulated. Beyond these rows
-q b² is added to the sum: b is the distance for all new scores without the older ones, q the
-effective number of asked rows in that of all, so that a run that asks all has its own interval.
+in its class. A class that is asked throughout is known, and adds nothing; p is the share of the
+rows of the other classes that is asked (distances are put together as Zou and Donner 2008 do). All
+classes share one extra answer by W, and unchanged ones have three quarters of theirs: simulated.
+Beyond these rows q b² is added to the sum: b is the distance for all new scores without the older
+ones, q the effective number of asked rows over that of all, so that a run that asks all has the
+interval of its own scores.
 
-Each end falls, or stays, with each score: the mean less both distances does, since √(1 - p)·x +
-√q·√(1 - x²) <= 1 for q = p. Groups (``group_by``) are asked and counted as rows are.
+No end rises when a score falls: the mean less both distances does not, since √(1 - p)·x +
+√q·√(1 - x²) <= 1 for any x in 0..1 and q = p. Groups (``group_by``) are asked and counted as rows
+are.
 """
 
 from __future__ import annotations
@@ -48,10 +50,10 @@ LEAST_ASKED: Final = 10
 """With fewer rows asked there is no estimate."""
 
 LEAST_IN_CLASS: Final = 5
-"""So many rows, or groups, of a class of older scores are asked, and drawn of each stratum."""
+"""A class of older scores has so many asked rows, or groups, and a draw so many of a stratum."""
 
 MOST_CLASSES: Final = 8
-"""A class of older scores holds an eighth of its stratum at least."""
+"""A stratum has so many classes of older scores at most: each is an eighth of it or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def estimates_of(
             for at in places
         ]
         made = estimate(rows, ends, confidence)
-        if why := _elsewhere(samples, name, baseline, sample):
+        if why := _why_other_rows(samples, name, baseline, sample):
             made = _no_estimate(why, (made.asked, made.rows, made.changed))
         if sample.changed is not None:
             count = sum(samples[at].sample_id in sample.changed for at in places)
@@ -127,13 +129,13 @@ def _with_group(
     return frozenset(at for at, group in enumerate(groups) if group in touched)
 
 
-def _elsewhere(
+def _why_other_rows(
     samples: Iterable[SampleResult], name: str, baseline: Baseline, sample: Sampling
 ) -> str:
     """Return why the older scores say nothing: the metric applies to other rows than it did.
 
-    To how many of those that were not asked is then not known. What failed is not meant, nor are
-    rows that every draw has.
+    To how many rows that were not asked it applies is then not known. Rows that failed, or that
+    every draw has, do not tell. "" where the older scores hold, or there are none.
     """
     asked = [
         one
@@ -171,8 +173,10 @@ def estimate(
 ) -> Estimate:
     """Return the mean over ``rows``, some of which have a new score, and both intervals.
 
-    ``value_range`` is the metric's, with infinities where it is unbounded. There is no estimate
-    with fewer than LEAST_ASKED new scores, or fewer than two of a part of which not all is asked.
+    ``value_range`` is the metric's, with infinities where it is unbounded. There is no estimate,
+    but the reason, with fewer than LEAST_ASKED new scores (fewer are enough where all rows, two at
+    least, have one), with fewer than two in a stratum of which not all is asked, and where the
+    asked rows are too few to say how far they spread.
     """
     known = [row.changed for row in rows if row.changed is not None]
     counts = (sum(row.new is not None for row in rows), len(rows), sum(known) if known else None)
@@ -221,7 +225,7 @@ class _Unit:
     def of(cls, rows: Sequence[Row]) -> _Unit:
         """Return the unit of some rows.
 
-        It has 0.0 without an older score of each, or where one is in every draw.
+        Its ``old`` is 0.0 where a row has no older score, or is in every draw.
         """
         is_asked = any(row.new is not None for row in rows)
         olds = [(row.old, row.weight) for row in rows if row.old is not None]
@@ -257,7 +261,8 @@ def _is_short(units: Sequence[_Unit]) -> bool:
 def _by_older_score(units: Sequence[_Unit]) -> list[list[_Unit]]:
     """Return the stratum in parts of about equal older scores; equal ones are in one part.
 
-    Each has LEAST_IN_CLASS asked units or more. The borders lie where the older scores put them.
+    Each has LEAST_IN_CLASS asked units or more, or is the whole stratum. No new score decides where
+    the borders lie.
     """
     scores: defaultdict[float, list[_Unit]] = defaultdict(list)
     for unit in units:
@@ -320,7 +325,7 @@ class _Class:
     def distances(
         self, value_range: tuple[float, float], confidence: float
     ) -> tuple[float, float] | None:
-        """Return how far the ends for rows like these are from its mean."""
+        """Return how far the ends for rows like these are from its mean; None for too few."""
         olds = [old for old, _ in self.olds]
         low, high = value_range
         ends = low - self.factor * max(olds), high - self.factor * min(olds)
@@ -348,7 +353,10 @@ def _distances(
 def _ends(
     parts: Sequence[_Class], value_range: tuple[float, float], confidence: float
 ) -> tuple[float, ...] | None:
-    """Return the mean, and both ends of the interval for these rows, and of that beyond them."""
+    """Return the mean, the ends of the interval for these rows, and those of the one beyond them.
+
+    None where the asked rows of a class, or of all, are too few for an interval.
+    """
     rows = _all_asked(parts)
     scores = [score for score, _, _ in rows]
     low, high = min(value_range[0], *scores), max(value_range[1], *scores)
@@ -360,10 +368,13 @@ def _ends(
     known = [found for found in inside if found is not None]
     if beyond is None or len(known) < len(inside):
         return None
-    shares = [(1.0 - asked) * part.share**2 for part in still_open]
+    of_parts = [(1.0 - asked) * part.share**2 for part in still_open]
     mean = math.fsum(part.share * part.mean for part in parts)
     ends = [mean]
-    for distances, factors in ((known, shares), ([*known, beyond], [*shares, _worth(parts, rows)])):
+    for distances, factors in (
+        (known, of_parts),
+        ([*known, beyond], [*of_parts, _effective_share(parts, rows)]),
+    ):
         squares = [
             [factor * d * d for d in pair] for pair, factor in zip(distances, factors, strict=True)
         ]
@@ -372,8 +383,8 @@ def _ends(
     return tuple(min(max(end, low), high) for end in ends)
 
 
-def _worth(parts: Sequence[_Class], rows: Sequence[tuple[float, float, int]]) -> float:
-    """Return the effective number of asked units in that of all units, 1 where all are asked."""
+def _effective_share(parts: Sequence[_Class], rows: Sequence[tuple[float, float, int]]) -> float:
+    """Return the effective number of asked units over that of all units, 1 where all are asked."""
     everyone = [math.fsum(row.weight for row in unit.rows) for part in parts for unit in part.units]
     asked = group_sums([weight for _, weight, _ in rows], [unit for _, _, unit in rows])
     numbers = (math.fsum(one) ** 2 / sum_of_squares(one) for one in (asked, everyone))

@@ -35,11 +35,12 @@ _PICKS_AT_ONCE: Final = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The result of a test for one metric: p is None, with a ``note``, where there is no result.
+    """The result of a test for one metric: p is None where there is no result; a ``note`` says why.
 
-    ``method`` is the test that ran. ``smallest_p`` is the smallest p that the test could have
-    given, with only ``limit`` samples (groups) that differ, or ``limit`` resamples. ``p_max_t`` is
-    the p-value adjusted by max-T, for metrics of the family.
+    A p may have a note, too. ``method`` is the test that ran. ``smallest_p`` is the smallest p that
+    the test could have given, with only ``limit`` samples (groups) that differ, or ``limit``
+    resamples; 0 where neither limits it. ``p_max_t`` is the p-value adjusted by max-T, for metrics
+    of the family.
     """
 
     p_value: float | None
@@ -61,7 +62,7 @@ def run_paired_test(  # noqa: PLR0913  (all but the test and its data are option
     unit: str = "sample",
     at_once: int = 1,
 ) -> list[Tested]:
-    """Test the weighted differences of each metric, two-sided.
+    """Test the weighted differences of each metric, two-sided; the results are in their order.
 
     ``columns`` are arrays of shape (n_samples,), one for each metric; NaN marks a sample that does
     not count. ``family`` are the positions of the metrics that max-T adjusts for; ``unit`` names
@@ -74,11 +75,11 @@ def run_paired_test(  # noqa: PLR0913  (all but the test and its data are option
     if test == "permutation":
         tested = [at for at in family if too_few[at] is None]
         flipped = _permutation(columns, n_resamples, seed, tested, at_once) if columns else []
-        return [none or result for none, result in zip(too_few, flipped, strict=True)]
+        return [untested or result for untested, result in zip(too_few, flipped, strict=True)]
     run = _TESTS[test]
     return [
-        none or _no_difference(differences) or run(differences, n_resamples, seed)
-        for none, differences in zip(too_few, present, strict=True)
+        untested or _no_difference(differences) or run(differences, n_resamples, seed)
+        for untested, differences in zip(too_few, present, strict=True)
     ]
 
 

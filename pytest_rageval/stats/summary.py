@@ -1,6 +1,7 @@
 """The figures of a scenario: counts, weighted means, spread, intervals, latencies, judge's replies.
 
-All sums are ``math.fsum`` in the order given, so that the same scores always give the same bits.
+Means are sums by ``math.fsum`` in the order given, so that the same scores always give the same
+bits.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ Groups = Sequence[int] | None
 class Summary:
     """The figures of ``n`` scores; ``unscored`` more samples have no score.
 
-    ``std`` is the sample standard deviation (n - 1). It and the interval are None below two scores.
+    ``std`` is the sample standard deviation (n - 1), None below two scores. The interval is None
+    where ``weighted_interval`` is: below two scores with a weight, for instance.
     """
 
     mean: float | None
@@ -143,8 +145,8 @@ def weighted_interval(
     Scores with a bounded range: the ends of ``mean_bounds``, after rescaling to 0..1. They stay
     inside the range, have a width when all scores are equal, and do not rise when a score falls.
     With ``groups`` a group counts as one score, of the sum of its weights. ``extra`` is that of
-    ``mean_bounds``. Unbounded ranges: the t
-    interval of the ratio estimator, None where fewer than two samples hold most of the weight.
+    ``mean_bounds``. Unbounded ranges: the t interval of the ratio estimator, None where
+    ``mean_error`` is, or where the interval is wider than floats.
     """
     sizes = rescale(list(weights))
     kept = None if groups is None else [groups[at] for at, size in enumerate(sizes) if size > 0]
@@ -166,9 +168,9 @@ def weighted_interval(
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """A weighted mean, its standard error, and the degrees of freedom that this has.
+    """A weighted mean, its standard error, and the degrees of freedom that the error has.
 
-    All in units of 2 to the power ``exponent``.
+    Mean and error are in units of 2 to the power ``exponent``.
     """
 
     mean: float

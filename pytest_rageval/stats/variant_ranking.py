@@ -58,7 +58,8 @@ def rank_variants(
 
     ``results`` holds a run of each variant, which ``info.variant`` names; one at least. Samples are
     joined by id. They weigh, and are grouped, as in ``contest.reference``. A variant without any
-    score has no mean and ranks last.
+    score has no mean and ranks last. An undecided ranking says why; its pairs are untested, and
+    there are no letters.
     """
     ordered = sorted(results, key=lambda result: contest.names.index(result.info.variant))
     reference_run = next(
@@ -138,7 +139,7 @@ def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
 def _pairs(
     names: Sequence[str], common: Common, contest: Contest, upwards: bool
 ) -> tuple[tuple[VariantPair, ...], str]:
-    """Return all pairs in the order of the ranking, and why none can be decided, if so."""
+    """Return all pairs in the order of the ranking, and why one cannot be decided, if so."""
     rivals = list(combinations(names, 2))
     scores = {f"{at}": (common.scores[a], common.scores[b]) for at, (a, b) in enumerate(rivals)}
     compared = compare_paired(
@@ -193,7 +194,7 @@ def _untested(pair: VariantPair) -> VariantPair:
 
 
 def _why_undecided(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> str:
-    """Return why the samples in common say nothing of the data set, "" where they do."""
+    """Return why the ranking says nothing of the whole data set, "" where it does."""
     names = [result.info.variant for result in results]
     metric = contest.of
     if len(names) < 2:
@@ -264,9 +265,10 @@ def letters_of(
 
     ``significant`` are the pairs that can be told apart, in whichever order. The best has the
     letter "a". After "z" come "A" to "Z". Variants that differ within families but not between
-    them need too many to be read. By Piepho (2004): insert and absorb, then sweep. Only whole
-    letters are swept: one name's part of a letter may be redundant, too, but without it neighbours
-    would read "ab", "ac", "bc" in place of "ab", "abc", "bc".
+    them need too many to be read; None, too, where more than 200 sets arise on the way. By Piepho
+    (2004): insert and absorb, then sweep. Only whole letters are swept: one name's part of a letter
+    may be redundant, too, but without it neighbours would read "ab", "ac", "bc" in place of "ab",
+    "abc", "bc".
 
     >>> letters_of(["gpt", "dense", "bm25"], [("gpt", "bm25")])
     {'gpt': 'a', 'dense': 'ab', 'bm25': 'b'}

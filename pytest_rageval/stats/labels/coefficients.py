@@ -12,7 +12,9 @@ from pytest_rageval.stats.labels.influence import Cell, Influence, Table, Unit, 
 
 
 def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:
-    """Return Cohen's kappa (1960; weighted: 1968), None where both raters use one level only.
+    """Return Cohen's kappa (1960; weighted: 1968).
+
+    None where both raters use the same single level, and for an empty table.
 
     >>> cohen_kappa([[4, 1], [1, 4]])
     0.6
@@ -92,7 +94,7 @@ def _distances(k: int, *, quadratic: bool) -> list[list[float]]:
 
 
 def _use_of_levels(table: Table) -> list[float]:
-    """Return how much both raters use each level."""
+    """Return each level's share of the ratings of both raters together."""
     rows, columns = _margins(table)
     n = math.fsum(rows)
     return [(row + column) / (2.0 * n) for row, column in zip(rows, columns, strict=True)]
@@ -135,9 +137,9 @@ def krippendorff_alpha(samples: Iterable[Votes], levels: Sequence[float]) -> flo
     """Return Krippendorff's alpha, nominal for two levels and ordinal for more.
 
     A sample counts with two votes or more, so annotators may leave samples out. None where there
-    is no such sample, or all votes are one level. But for 1/n, it is Spearman's rho of the table of
-    all samples: its distance of two levels is that of their middle ranks, squared. (Krippendorff
-    2011, Computing Krippendorff's alpha-reliability.)
+    is no such sample, or all votes are one level. The distance of two levels is that of their
+    middle ranks, squared: but for a term of 1/n, alpha is Spearman's rho of the summed
+    coincidences. (Krippendorff 2011, Computing Krippendorff's alpha-reliability.)
     """
     k = len(levels)
     together = [[0.0] * k for _ in levels]
@@ -200,7 +202,10 @@ def ceiling_influence(table: Table) -> Influence:
 
 
 def pair_units(samples: Iterable[Votes], levels: Sequence[float]) -> tuple[list[Unit], int]:
-    """Return the cells of each sample in the table of ``ceiling_influence``, and its rows."""
+    """Return each sample's cells in the table of ``ceiling_influence``, and how many rows it has.
+
+    A cell counts 1: a pair of annotators who both voted, if ``compared_pairs`` has it.
+    """
     samples = list(samples)
     position = {level: at for at, level in enumerate(levels)}
     first = {pair: at * len(levels) for at, pair in enumerate(compared_pairs(samples, levels))}
@@ -329,9 +334,10 @@ def _sorted_inversions(values: list[float]) -> tuple[list[float], int]:
 def spearman_influence(table: Table) -> Influence:
     """Return Spearman's rho, and the influence of each cell.
 
-    rho is c/√(ab), with c the covariance of the middle ranks u and v less a half, a and b their
-    variances. A sample moves c by uv - 3c and the part of the samples above it, ties by half, in
-    either direction; and a, alike, by u² - 3a and twice that part.
+    rho is c/√(ab), with u and v the middle ranks less a half, c their covariance, a and b their
+    variances. A sample moves c by uv - 3c, the sum of v over the samples above it in u, and that of
+    u over those above it in v (ties by half); and a by u² - 3a and twice the sum of u over the
+    samples above it.
     """
     shares, rows, columns = _shares(table)
     u, v = _middle_ranks(columns), _middle_ranks(rows)
@@ -357,8 +363,8 @@ def kendall_influence(table: Table) -> Influence:
     """Return Kendall's tau-b, and the influence of each cell.
 
     tau is S/√(AB), with S the mean over two samples of +1 (the same order), -1 or 0 (a tie), A and
-    B the shares of pairs that are not tied in score or level. A sample moves each of them by twice
-    its own mean over the other samples less the figure.
+    B the shares of pairs that are not tied in score or level. A sample moves each of the three by
+    twice the difference of its own mean over the samples and the figure.
     """
     shares, rows, columns = _shares(table)
     by_column = [_order(row) for row in shares]
@@ -401,12 +407,12 @@ def _shares(table: Table) -> tuple[list[list[float]], list[float], list[float]]:
 
 
 def _middle_ranks(shares: Sequence[float]) -> list[float]:
-    """Return the middle rank of each place, less a half."""
+    """Return the middle rank of each row or column, as a share of 1, less a half."""
     return [0.5 - above for above in _above(shares)]
 
 
 def _spread(ranks: Sequence[float], shares: Sequence[float]) -> Influence:
-    """Return the variance of ``ranks``, and the influence of each place as a row."""
+    """Return the variance of ``ranks``, and the influence of each, as a table of one row."""
     variance = dot(shares, [rank * rank for rank in ranks])
     above = _above([rank * share for rank, share in zip(ranks, shares, strict=True)])
     moved = [
@@ -416,12 +422,12 @@ def _spread(ranks: Sequence[float], shares: Sequence[float]) -> Influence:
 
 
 def _above(values: Sequence[float]) -> list[float]:
-    """Return the sum of what comes after each value, and half of it."""
+    """Return for each value the sum of those after it, plus half of the value itself."""
     after = list(accumulate(reversed(values)))[::-1]
     return [part - value / 2.0 for part, value in zip(after, values, strict=True)]
 
 
 def _order(values: Sequence[float]) -> list[float]:
-    """Return the sum of what comes before each value less that of what comes after it."""
+    """Return for each value the sum of those before it, less that of those after it."""
     total = math.fsum(values)
     return [total - 2.0 * part for part in _above(values)]

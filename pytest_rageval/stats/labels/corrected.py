@@ -82,8 +82,8 @@ def corrected_mean(
     interval m ± t·√v.
 
     Samples of weight 0 count for nothing. Unless all strata are known exactly, there is no mean
-    without 10 labels in all, or without two in each stratum that is not labelled throughout; with
-    all labels of one group, there is no interval.
+    without 10 labels in all, or without two in each stratum that is not labelled throughout; where
+    the labels of a stratum are like those of fewer than two groups, there is no interval.
     """
     parts = _parts(strata)
     labels = sum(len(part.human) for part in parts)
@@ -116,19 +116,19 @@ def residuals(values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def no_mean(why: str, labels: int = 0) -> Corrected:
-    """Return that there is no mean, and why; ``labels`` there are."""
+    """Return that there is no mean of so many ``labels``, and why."""
     return Corrected(None, None, None, None, labels, None, why)
 
 
 def labels_without_judge(
     width: float, mean: float, variance: float, confidence: float = 0.95, per_label: float = 1.0
 ) -> float | None:
-    """Return the fewest labels whose Wilson interval is at most ``width`` wide; None if too many.
+    """Return the fewest labels whose Wilson interval is at most ``width`` wide; None from 10⁹ on.
 
     ``mean`` lies in 0..1, ``variance`` is that of one label; a label counts as ``per_label``
     independent ones (less than 1 where labels come in groups). With n labels the interval has the
-    variance/(n - 1), without this module's one more label, and t of n - 1 degrees. A float, because
-    ``worth`` is one: 0.1.0 wrote fractions.
+    variance/(n - 1), without this module's one more label, and t of n - 1 degrees. A float, as is
+    ``Corrected.worth``, of which 0.1.0 wrote fractions.
 
     >>> labels_without_judge(0.2, 0.5, 0.25)
     96.0
@@ -229,10 +229,10 @@ _NO_ERROR: Final = _Error(0.0, {})
 class _Estimate:
     """The corrected mean of a stratum that has a share ``weight`` of all weight.
 
-    ``alone`` is the mean of its labels, ``label_variance`` that of one of them, and ``trust`` how
-    far the judge is believed. ``label_shares`` are the groups' shares of the weight of the labels,
-    and ``units`` how many independent labels they are like; empty and 0 where the mean is known
-    exactly.
+    ``alone`` is the mean of its labels, ``label_variance`` the variance of one label, and ``trust``
+    how far the judge is believed. ``label_shares`` are the groups' shares of the weight of the
+    labels, and ``units`` how many independent labels they are like; empty and 0 where the mean is
+    known exactly.
     """
 
     part: _Part
@@ -277,7 +277,7 @@ def _estimate(part: _Part, whole: float, unknown: float) -> _Estimate:
 def _label_variance(part: _Part) -> float:
     """Return the variance of a label, such that n of them have a mean of variance 1/(n - 1) of it.
 
-    With groups it is larger by what they make of the variance.
+    With groups, the factor by which they change the variance of the mean is in it.
     """
     deviations = _deviations(part.human, part.labelled)
     return sum_of_squares(deviations.values()) * len(part.human)
@@ -301,11 +301,11 @@ def _trust(part: _Part) -> float:
 
 
 def _steepest(part: _Part, judge: Sequence[float], denominator: float) -> float:
-    """Return the largest D (f - mean f) of a label: above 1 it would raise m by being lower.
+    """Return the largest D (f - mean f): above 1, a lower label of that sample would raise m.
 
     ``judge`` are the residuals of the judge's scores of labelled samples, and ``denominator`` is
-    that of lambda. With weights f - mean f is such a residual without the weighted mean of all of
-    them.
+    that of lambda. With weights, a residual less the weighted mean of all of them takes the place
+    of f - mean f.
     """
     labelled, n = part.labelled, len(part.human)
     gap = _weighted(labelled.judge, labelled) - _weighted(part.others.judge, part.others)
@@ -314,9 +314,9 @@ def _steepest(part: _Part, judge: Sequence[float], denominator: float) -> float:
 
 
 def _error(part: _Part, trust: float, weight: float) -> _Error:
-    """Return the error of the mean that believes the judge to ``trust``.
+    """Return the error of the mean that believes the judge as far as ``trust`` says.
 
-    The stratum has its ``weight`` of the one more label.
+    ``weight`` is the stratum's share of the one more label.
     """
     rest = [y - trust * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
     ours = _deviations(rest, part.labelled)
