@@ -47,7 +47,7 @@ from pytest_rageval.stats.weights import group_numbers, is_scored, rescale
 from pytest_rageval.stats.wording import counted
 
 LEAST_ASKED: Final = 10
-"""With fewer rows asked there is no estimate."""
+"""With fewer rows asked, unless these are all rows, there is no estimate."""
 
 LEAST_IN_CLASS: Final = 5
 """A class of older scores has so many asked rows, or groups, and a draw so many of a stratum."""

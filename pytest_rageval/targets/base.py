@@ -38,10 +38,9 @@ class Answer:
     """What the system under test answered to a sample; what it did not say is None.
 
     ``context_docs`` names the document of each context; a context may be blank beside others, and
-    an id repeated.
-    ``extra`` is whatever else it returned, JSON-plain: it is shown in results.json, and nothing is
-    computed from it. ``latency_s`` is set by a target that keeps limits itself: its caller would
-    measure the waiting too.
+    an id repeated. ``extra`` is whatever else it returned, JSON-plain: it is shown in results.json,
+    and nothing is computed from it. ``latency_s`` is set by a target that keeps limits itself: its
+    caller would measure the waiting too.
     """
 
     text: str | None = None
@@ -234,11 +233,11 @@ _EXPECTED = (
 
 
 def answer_of(value: object) -> Answer:
-    """Return ``value`` as an answer; raise TargetError if it cannot be one.
+    """Return ``value`` as an answer; raise TargetError if it cannot be one, or has an error.
 
-    A text is an answer without contexts. A mapping, or an object with attributes, has the answer
-    under one of the names that a data set may use for it, and so for contexts and retrieved ids. A
-    context may be a text or have one; it may name its document.
+    A text is an answer without contexts; a pair has both. A mapping, or an object with attributes,
+    has the answer under one of the names that a data set may use for it, and so for contexts and
+    retrieved ids. A context may be a text or have one; it may name its document.
 
     >>> answer_of({"response": "Paris", "contexts": [{"text": "...", "source": "a.pdf"}]}).text
     'Paris'
@@ -278,9 +277,9 @@ def error_in(found: object) -> str:
 
 
 def is_no_error(said: object) -> bool:
-    """Return whether an error says that there is none.
+    """Return whether what stands under ``error`` says that there is none.
 
-    A code of success decides; without one, all values must be empty or say success.
+    In a mapping a code of success decides; without one, all values must be empty or say success.
     """
     if isinstance(said, Mapping):
         code = said.get("code")
@@ -299,7 +298,7 @@ def _refuse_deep(value: object) -> None:
 
 
 def named_fields(value: object) -> Mapping[str, Any] | None:
-    """Return what ``value`` says by name: the items of a mapping, the fields of an object."""
+    """Return the items of a mapping, or of an object the fields that are known; None for others."""
     if isinstance(value, Mapping):
         return {str(key): part for key, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):  # a NamedTuple

@@ -123,7 +123,7 @@ class DbgptOptions(TargetOptions):
         return _ListOptions(**self._common(_SPACES), method="GET", query=query)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return that of the request; no key."""
+        """Return the identity of the request; it holds no key."""
         return self.request.identity()
 
     def _common(self, path: str) -> dict[str, Any]:
@@ -193,11 +193,11 @@ def read_chunks(reply: HttpReply) -> Answer:
 
 
 def read_spaces(reply: HttpReply) -> dict[str, str]:
-    """Return the ids of the spaces by their names."""
+    """Return the ids of the spaces by their names; TargetError for any other reply."""
     try:
         spaces = parse_path("items").pick(_data(reply))
         return {str(space["name"]): str(int(space["id"])) for space in spaces}
-    except (LostPathError, LookupError, TypeError, ValueError, OverflowError):  # of 1e400
+    except (LostPathError, LookupError, TypeError, ValueError, OverflowError):  # int(1e400)
         raise TargetError("its list of spaces has no 'data.items' with ids and names") from None
 
 

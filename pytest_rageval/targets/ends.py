@@ -45,13 +45,13 @@ _FLAGS = one_of(
     "done stop finished finish final last end close complete completed isdone isfinal isfinished "
     "isfinish isend islast iscomplete iscompletion nodeisfinish"
 )
-"""Keys that say whether the answer ends with an event, in lower case without underscores."""
+"""Keys that say whether the answer ends with their event, in lower case without underscores."""
 
 _HALF = one_of("done isend isfinished isfinal")
-"""Those of them that say so of a whole reply; pages have last: false."""
+"""Those that say so of a whole reply, too; others may be those of a page, as last: false."""
 
 _PASSING = ("partial", "status")
-"""The signs that more follows which a text without them takes back."""
+"""The signs that more follows that hold until a text comes without them."""
 _GOES_ON = one_of("generating in_progress working running processing pending queued")
 
 _REASONS = one_of("finishreason stopreason completionreason")
@@ -65,8 +65,8 @@ _CUT_SHORT = one_of(
     timeout guardrail armor
     """
 )
-"""Words of why a model's answer ends in its midst; it is not what the model would have said."""
-_OTHER = one_of("other language")
+"""Words of the reason for which an answer ends in its midst, not where the model would end it."""
+_SHORT_OF_GEMINI = one_of("other language")
 _CALLS = one_of("tool_calls tool_call tool_use function_call")
 _TOOL_CALLS = ("tool_calls", "tool_call_chunks")
 _IN_CALLS = one_of(
@@ -77,7 +77,7 @@ _ABOUT = re.compile(
     r"(?i)(?:\b(?:raw\w*|response)\.(?:\w+\[0\]\.|message\.)*)?"
     r"(?:\w*(?:metadata|meta|info|kwargs|stepResult)\.)?\w+$"
 )
-"""A reason on its path, and what stands beside a message: what is about it, or the model's own."""
+"""The end of a reason's path, behind its message: its key, and metadata or raw reply around it."""
 _OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_turn")
 """The reasons of an answer that goes on."""
 
@@ -96,10 +96,11 @@ _CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
 _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
 _WRONG = ("is_error", "isError")
 _DID = re.compile(r"(?:done|created|completed?|finished|(?:操作|处理|请求|执行)?(?:完成|完毕))\W*$")
+"""The end of a message of success."""
 _RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:\w+_)?(?:error|exception)\b(?: code)? ?[\]:]|traceback )")
 Steps = tuple[str | int, ...]
 Reasons = list[tuple[str, str]]
-_DONE: Final = "have the server send data: [DONE] at the end of a whole stream"
+_DONE: Final = "data: [DONE] at the end of a whole stream"
 
 
 class Ending:
@@ -112,7 +113,7 @@ class Ending:
         self._steps = steps
         self._is_whole: bool | None = None
         self._said = ""
-        self._stem = frozenset[str]()
+        self._stem = frozenset[str]()  # the words of what has begun, as "workflow"
         self._call = ""
         self._of: Mapping[str, Any] = NOTHING  # the step that the last part is of
 
@@ -121,7 +122,9 @@ class Ending:
         begun, told = _begun(event), self._heard(event, has_text)
         if begun:
             self._stem = words_of(begun) - _STARTS
-        says, said = (False, begun) if begun else _said(told, has_text, self._stem, self._steps)
+        says, said = (
+            (False, begun) if begun else _state_and_why(told, has_text, self._stem, self._steps)
+        )
         if has_text:
             self._call, self._of = "", event.steps
         elif says is None and self._takes_back(event):
@@ -137,7 +140,10 @@ class Ending:
             self._is_whole, self._said = says, said
 
     def _heard(self, event: Event, has_text: bool) -> Event:
-        """Return what is told of the answer: another node of LangGraph's says nothing of it."""
+        """Return what is told of the answer: another node of LangGraph's says nothing of it.
+
+        But its text is the answer from now on: then what was told before is forgotten.
+        """
         told = event.without(_is_beside)
         if not event.node or self._of.get(NODE) == event.node:
             return told
@@ -146,7 +152,7 @@ class Ending:
         return told if has_text or not self._of else Event(None)
 
     def _takes_back(self, event: Event) -> bool:
-        """Return whether the parts' flag turns true in the step they are of, or with sources."""
+        """Return whether the parts' flag is true now: in their step or none, maybe of sources."""
         data = event.without(lambda one: _is_beside(one) and not one.is_of_sources).data
         flags = _flags(data) if isinstance(data, Mapping) else ()
         sign = f"{self._said.partition(': ')[0]}: true"
@@ -161,12 +167,13 @@ class Ending:
             )
         if self._is_whole is False:
             raise TargetError(
-                f"replied a stream that stops where more should follow ({self._said}); {_DONE}"
+                f"replied a stream that stops where more should follow ({self._said}); have the "
+                f"server send {_DONE}"
             )
         if may_be_cut_off and not self._is_whole:
             raise TargetError(
                 "replied a stream that may be cut off: it ends with the connection, and no event "
-                f"says that it is whole; have the server send chunks (HTTP/1.1), or {_DONE[21:]}"
+                f"says that it is whole; have the server send chunks (HTTP/1.1), or {_DONE}"
             )
 
 
@@ -186,12 +193,12 @@ def _begun(event: Event) -> str:
     return next(found, "")
 
 
-def _said(
+def _state_and_why(
     event: Event, has_text: bool, stem: frozenset[str], steps: Steps
 ) -> tuple[bool | None, str]:
     """Return whether the answer is whole with what is told of it, None if nothing is; and why.
 
-    None with "status": it has one, and that says that what went on does so no longer.
+    None with "status": a status says that what went on does so no longer.
     """
     data = event.data
     if isinstance(data, str) and ALONE.match(data.strip()):
@@ -411,7 +418,7 @@ def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
 
 
 def _is_bad_code(code: object, least: int) -> bool:
-    """Return whether a code is a text or at least that, and not 200, 20000, "00000" or "ok"."""
+    """Return whether a code is a word, or ``least`` or more; not 200, 20000, "00000" or "ok"."""
     is_one = isinstance(code, int | str) and not isinstance(code, bool)
     digits = str(code).strip()
     is_word = re.fullmatch(r"[\w.:-]{1,80}", digits)  # no code of a program
@@ -429,7 +436,7 @@ def _is_cut_short(data: Any, steps: Steps = ()) -> bool:
     """Return whether a model's reply says that it ends in its midst."""
     reasons = _reasons(data, steps)
     of_gemini = [said for place, said in reasons if "candidates[" in place]
-    return any(_is_short(said) for _, said in reasons) or not _OTHER.isdisjoint(of_gemini)
+    return any(_is_short(said) for _, said in reasons) or not _SHORT_OF_GEMINI.isdisjoint(of_gemini)
 
 
 def _is_short(reason: str) -> bool:

@@ -46,7 +46,7 @@ _REPLACES = re.compile(r"(?:message_replace|text_replace|workflow_finished|value
 """The types whose text replaces all that came before."""
 
 _THOUGHTS = ("think", "thought", "reason", "tool", "function")
-"""How words begin that name thoughts and calls of tools."""
+"""The beginnings of words for thoughts and calls of tools."""
 
 _ASIDES = one_of(
     """
@@ -57,7 +57,7 @@ _ASIDES = one_of(
     agentflowevent flow interactive updatevariables
     """
 )
-"""The words of types that are no text: sources, marks, and what is said about the answer."""
+"""Words of types whose text is none of the answer: sources, marks, what is said about it."""
 
 _RESPONSES = re.compile(
     r"response\.(?!(?:output_text|refusal|content_part|output_item)\.|completed$)"
@@ -65,7 +65,7 @@ _RESPONSES = re.compile(
 """All else of OpenAI's Responses: arguments of calls, code, images."""
 
 STEPS: Final = one_of("step node tool stage")
-"""What an event that has one of these, as a key, is about: not about all of the answer."""
+"""Keys of an event that is about one of these, not about all of the answer."""
 _SOURCES = one_of("sources references citations")
 """The words of types that come behind an answer, and may say that it has ended."""
 _ON_THE_WAY = one_of("node step task retry call")
@@ -74,7 +74,7 @@ _ON_THE_WAY = one_of("node step task retry call")
 ENDS: Final = one_of("end ended done finish finished close closed complete completed stop eos")
 END: Final = re.compile(r"\[(?:done|end)\]$", re.IGNORECASE)
 ALONE: Final = re.compile(r"(?i)(?:\[(?:done|end|stop|eos)\]|</s>|<end>|<\|[^|]{1,30}\|>)$")
-"""The marks of the end that are all of an event's data."""
+"""The marks of the end that count only where they are all of an event's data."""
 _BARE_END = re.compile(
     r"\W*(?:done|end|closed?|finish(?:ed)?|completed?|stop|success|ok|null)?\W*$", re.IGNORECASE
 )
@@ -84,7 +84,7 @@ _OTHERS = one_of("tool user human system developer function user_message")
 """Roles that do not answer."""
 _SPEAKERS = ("sender", "source", "author", "speaker", "from")
 _NO_WORDS = ("thought", "is_from_self", "special")
-"""Keys that say so of a text: a thought, the user's own words, a mark such as </s>."""
+"""Keys that are true beside what is no answer: a thought, the user's own words, a mark as </s>."""
 
 _AFTER = one_of("title suggestion suggestions suggested follow followup")
 """The words of types of what is made from an answer: it may fail; usage or a session may not."""
@@ -133,7 +133,7 @@ class Event:
         return [*self.types(), *inner]
 
     def is_of_others(self, path: JsonPath | None = None) -> bool:
-        """Return whether a tool or the user speaks at the path, or a token there is a mark."""
+        """Return whether at the path a tool or the user speaks, or there is a thought or a mark."""
         return any(
             any(str(at.get(key)).lower() in _OTHERS for key in ("role", "type", "message_type"))
             or any(str(at.get(key)).lower() in ("user", "human") for key in _SPEAKERS)
@@ -143,7 +143,7 @@ class Event:
 
     @property
     def has_succeeded(self) -> bool:
-        """Whether its status says so."""
+        """Whether a status, its own or that of what it wraps, says that all is done."""
         return any(status_of(place) in _SUCCEEDED for place in places_in(self.data))
 
     @property
@@ -205,7 +205,10 @@ def on_the_path(value: Any, path: JsonPath | None) -> Iterator[Mapping[str, Any]
 
 
 def places_in(value: Any, depth: int = _NESTED) -> list[Mapping[str, Any]]:
-    """Return the objects in which protocols have a type, a status, flags and an error."""
+    """Return the objects in which protocols have a type, a status, flags and an error.
+
+    ``value`` is the first, then what it wraps, ``depth`` objects deep in all.
+    """
     if not isinstance(value, Mapping) or depth == 0:
         return []
     inner = (value[name] for name in _HOLDERS if name in value)
@@ -270,7 +273,10 @@ def replaces(types: Sequence[str]) -> bool:
 
 
 def is_end(types: Sequence[str], text: str, *, is_alone: bool) -> bool:
-    """Return whether a text is the mark of the end, such as ``[DONE]``."""
+    """Return whether a text is the mark of the end, such as ``[DONE]``.
+
+    ``is_alone``: it is all of the event's data, so more marks count.
+    """
     words = frozenset().union(*map(words_of, types))
     mark = ALONE if is_alone else END
     return bool(mark.match(text.strip()) or (not ENDS.isdisjoint(words) and _BARE_END.match(text)))
@@ -282,7 +288,7 @@ def is_passing(types: Sequence[str]) -> bool:
 
 
 def read(text: str) -> Any:
-    """Return the JSON that a text is; raises TargetError where it is too deep, else ValueError."""
+    """Return the JSON that a text is; raises TargetError if too deep, ValueError if it is none."""
     try:
         return read_json(text)
     except LimitError:
@@ -290,7 +296,8 @@ def read(text: str) -> Any:
 
 
 IS_FIELD: Final = re.compile(r"(?:data|event|id|retry|message)?(?::|$)")
-"""A line of server-sent events: a field, or a remark, which begins with the colon."""
+"""A line of server-sent events: a field, a remark (which begins with the colon), or what some
+servers send beside them, ``message:``."""
 
 
 def events_of(text: str) -> Iterator[Event]:
@@ -355,7 +362,7 @@ def is_ai_sdk(line: str) -> bool:
 
 
 def ai_sdk_lines(text: str) -> Iterator[Event]:
-    """Yield the events of such lines; raises TargetError for one that is cut off."""
+    """Yield the events of lines for which ``is_ai_sdk`` holds; TargetError for broken JSON."""
     for line in filter(str.strip, text.split("\n")):
         try:
             yield Event(read(line[2:]), line[2:], _AI_SDK[line[0]])

@@ -54,7 +54,8 @@ def kind_of(
 ) -> Kind:
     """Return the kind of an answer that is not empty.
 
-    ``sentences`` are those of the answer without citations, where they are known.
+    ``sentences`` are those of the answer without citations, where they are known. HTML refuses if
+    its text does.
 
     >>> kind_of("I don't know."), kind_of("No, you cannot."), kind_of("无法回答。")
     ('refused', 'answered', 'refused')
@@ -167,8 +168,8 @@ def is_expected(answer: str, references: Sequence[str], rule: RefusalRule = PHRA
 def _plain(answer: str, *, is_line: bool) -> str:
     """Return an answer with one kind of apostrophe and blank, without quotes around all of it.
 
-    Of a long one, the beginning and the end: there it refuses, if it does. In lines, two blanks
-    may stand between the cells of a table.
+    Of a long one, the beginning and the end: there it refuses, if it does. Two blanks become one if
+    the answer ``is_line``: in several lines they may stand between the cells of a table.
     """
     text = _APOSTROPHES.sub("'", answer).strip()
     if len(text) > _LONGEST:
@@ -216,22 +217,26 @@ def fits(answer: str, languages: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _fits(beginning: str, languages: tuple[str, ...]) -> bool:
-    """A plan asks it of every answer, and scoring does again."""
+    """Return what ``fits`` does; cached, for a plan asks it of every answer, and scoring again."""
     if beginning.isascii():
-        return _is_english(beginning, languages)
+        return _may_be_in(beginning, languages)
     letters = [char for char in beginning if char.isalpha()]
     if has_cjk(beginning):
         is_other = any(_is_kana_or_hangul(char) for char in letters)
         return "zh" in languages and not is_other
     latin = sum(map(_is_latin, letters))
-    return 2 * latin >= len(letters) and _is_english(beginning, languages)
+    return 2 * latin >= len(letters) and _may_be_in(beginning, languages)
 
 
 def _is_latin(char: str) -> bool:
     return char.isascii() or unicodedata.name(char, "").startswith("LATIN")
 
 
-def _is_english(beginning: str, languages: Sequence[str]) -> bool:
+def _may_be_in(beginning: str, languages: Sequence[str]) -> bool:
+    """Return whether a text in Latin letters may be in one of ``languages``.
+
+    A short one may be in any, unless it has a negation of another language.
+    """
     words = _LETTERS.findall(beginning.lower())
     if len(words) < _FEW_WORDS:
         return bool(languages) and _NEGATIONS.isdisjoint(words)
@@ -258,7 +263,7 @@ _FOREIGN_WORDS: Final = (
 _NEGATIONS: Final = frozenset(
     ("nicht", "keine", "kein", "weiß", "pas", "sais", "sé", "nie", "wiem", "não", "sei", "niet")
 )
-"""In a short text, these are of other languages: it may refuse."""
+"""Of other languages: a short text that has one may refuse, and is no answer for certain."""
 _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 _FOREIGN: Final = frozenset(_FOREIGN_WORDS.split())
 
@@ -268,7 +273,7 @@ def _is_kana_or_hangul(char: str) -> bool:
 
 
 def _bare(sentence: str, *, is_line: bool) -> str:
-    """Return a sentence without markup, quotations, and blanks between characters."""
+    """Return a sentence without markup and blanks between Chinese characters; X for quotations."""
     plain = _SPACED_OUT.sub("", _plain(sentence, is_line=is_line))
     return _QUOTED.sub("X", _MARKUP.sub("", plain))
 
@@ -305,7 +310,7 @@ def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "an
 def _in_english(sentence: str) -> str:
     """Return an English sentence with X for its names in Chinese, any other text as it is.
 
-    It is one if each of its parts that has a name refuses, and is else in English.
+    A sentence is English if each of its parts with a name refuses, and has no other Chinese.
 
     >>> _in_english("The documents do not mention 王伟"), _in_english("It is 王伟, it says no more")
     ('The documents do not mention X', 'It is 王伟, it says no more')
@@ -334,7 +339,7 @@ _SAYS_ZH: Final = re.compile(
 _NO_ENGLISH: Final = re.compile(
     r"[\u3000-\u303f\uff00-\uffef]|\bX (?i:the|an?|this|that|there|no|i|we|you|it)\b"
 )
-"""Chinese marks, and a name before the beginning of a sentence: it ends one of its own."""
+"""Chinese marks, and a name before the beginning of a sentence: the name ends another one."""
 
 _TRIMMED: Final = " \t.,;:!?。，；：！？…~～-—()（）\u3000"
 
@@ -386,7 +391,7 @@ def _is_courtesy(text: str) -> bool:
 
 
 def _is_beside(sentence: str, kind: str) -> bool:
-    """Return whether a sentence beside one that refuses only says what the documents hold."""
+    """Return whether a sentence beside a refusal only says what the documents hold, or asks."""
     return kind == "answered" and (
         _BESIDE.search(sentence) is not None or sentence.rstrip().endswith(("?", "？"))
     )
