@@ -200,8 +200,8 @@ def scenario_usage(shared_dir: Path, scenario: str) -> Usage | None:
 class Ledger:
     """Counts what this process uses and keeps all processes of the run within the budget.
 
-    Each process writes a file of its own in ``folder`` and reads the files of the others, so
-    nothing is locked and what a killed process spent stays counted. The estimated cost of each
+    Each process writes a file of its own in ``folder`` and reads the files of the others, so none
+    waits for another and what a killed process spent stays counted. The estimated cost of each
     request in flight is reserved. What a process reserved before it was killed counts as spent, to
     be on the safe side; so does what it reserved if the system cannot tell whether it is alive.
     """
@@ -226,13 +226,13 @@ class Ledger:
     def reserve(self, cost_usd: Callable[[], float]) -> AbstractAsyncContextManager[None]:
         """Reserve the estimated cost of a request while it is in flight.
 
-        Waits, first come first served, while only the reservations of other requests are in the
-        way: their real cost may leave room. Raises BudgetError when none is in flight and the
-        request would exceed the budget, and from then on for every request: a run that has stopped
-        asking does not go on with cheaper questions.
+        Waits, in this process first come first served, while only the reservations of other
+        requests are in the way: their real cost may leave room. Raises BudgetError when none is in
+        flight and the request would exceed the budget, and from then on for every request of this
+        process: a run that has stopped asking does not go on with cheaper questions.
         """
         if current_scenario() not in self._accounts:
-            self._note(Usage())
+            self._note(Usage())  # a scenario that has asked has a usage, also while none is known
         return _WITHOUT_BUDGET if self._budget is None else self._reserved_for(cost_usd)
 
     @asynccontextmanager
@@ -261,8 +261,8 @@ class Ledger:
                 await asyncio.sleep(_LOOK_S * random.uniform(0.5, 1.5))
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Send one request inside."""
+    def sending(self) -> Iterator[None]:
+        """Send one request inside: it is among those ``in_flight``."""
         one = object()
         self._sent[one] = time.monotonic()
         try:
@@ -322,7 +322,7 @@ class Ledger:
         return used, reserved
 
     def _lives(self, process: int) -> bool:
-        """Return whether another process is alive, and so will settle what it has reserved."""
+        """Return whether another process, by its lock, lives and will settle its reservations."""
         return self._living is not None and self._living.is_locked(process)
 
     def _refusal(self, used: Usage, cost_usd: float) -> BudgetError:
@@ -367,9 +367,8 @@ _WITHOUT_BUDGET: Final = nullcontext()
 _NO_SCENARIO = ""
 """The name of calls without a scenario, and of the account with this process's reservations."""
 
-
 _LOOK_S = 0.01
-"""How often the first caller in the queue looks whether there is room."""
+"""Seconds, on average, until the first caller in the queue looks again whether there is room."""
 
 # Rounding errors of costs that were added and subtracted again.
 _NOTHING_USD = 1e-12

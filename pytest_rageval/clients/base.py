@@ -1,7 +1,7 @@
 """What providers of chat completions and embeddings must offer, and which clients metrics get.
 
 Metrics see ``ChatClient`` and ``EmbeddingClient``: cached, limited, retried. A provider offers the
-bare ``ChatBackend`` or ``EmbeddingBackend``; to add one, write a module here with
+bare ``ChatBackend`` or ``EmbeddingBackend``; to add one, write a module in ``providers/`` with
 ``CHATS = (ChatProvider(...),)`` or ``EMBEDDINGS = (EmbeddingProvider(...),)``.
 """
 
@@ -36,7 +36,7 @@ def vector_in(text: str) -> Vector:
 
 
 def little_endian(vector: Vector) -> Vector:
-    """Return a vector with the low byte first, or from that order: on most machines, unchanged."""
+    """Swap between this machine's byte order and low byte first; on most machines, unchanged."""
     if sys.byteorder == "big":
         vector = vector[:]
         vector.byteswap()
@@ -123,7 +123,7 @@ class Reply:
 
     ``usage`` is what this question cost, re-asks included; ``latency_s`` is how long the model
     took, also for a reply from the cache; ``model`` is the name that the server gives. Where it is
-    not ``is_counted``, the server stated no tokens that can be, and ``usage`` is an estimate.
+    not ``is_counted``, the server stated no possible number of tokens: ``usage`` is an estimate.
     """
 
     text: str
@@ -185,7 +185,10 @@ class EmbeddingClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a provider is asked: ``max_tokens`` is above the settings' when a reply was cut off."""
+    """What a provider is asked. ``max_tokens`` bounds the reply; None: nothing does.
+
+    It replaces that of the settings: after a reply that was cut off, it is above it.
+    """
 
     messages: Sequence[Message]
     schema: ReplySchema | None = None
@@ -244,7 +247,7 @@ class EmbeddingProvider:
 
 
 def missing_package(module: str, extra: str, settings: ClientSettings) -> list[str]:
-    """Return the pip command for a package that is not installed, as the only problem."""
+    """Return a problem with the pip command if a package is not installed, else none."""
     if extras.installed(module):
         return []
     command = f'pip install "pytest-rageval[{extra}]"'

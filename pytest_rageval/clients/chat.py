@@ -45,16 +45,17 @@ from pytest_rageval.model import USABLE
 from pytest_rageval.text.reply_text import repeats_itself
 
 _FROM_CACHE = Usage(cached=1)
-_MOST = 10**9
+_MOST = 10**9  # tokens: no reply has more, but a file that somebody has edited may say so
 
 
 class CachedChat:
     """Implements ChatClient over a backend.
 
-    Without ``max_tokens`` in the settings a reply has JUDGE_TOKENS, more once a reply needed more,
-    and the last request has no limit: no honest reply is lost to one that nobody wrote, and a model
-    in a loop is stopped. What timed out alone in flight is asked for with SHORT_TOKENS, for it may
-    be a loop, and so are the next ones. That limit is in no key of the cache.
+    Without ``max_tokens`` in the settings a reply may have JUDGE_TOKENS, more once a reply needed
+    more, and the last re-ask of one that was cut off has no limit: no honest reply is lost to a
+    limit that nobody wrote, and a model in a loop is stopped. After a request that timed out alone
+    in flight, which may be a loop, replies may have SHORT_TOKENS. None of these limits is in a key
+    of the cache.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class CachedChat:
         return reply
 
     def _miss(self, key: Key, accept: Accept | None) -> ClientError:
+        """Return the error of a replay whose reply is not kept, or is kept and refused now."""
         kept = _from_entry(self._cache.get("reply", key.sha256))
         if kept is not None:
             return self._unusable(kept, _refusal(kept, accept), Counter(kept.faults))
@@ -141,10 +143,10 @@ class CachedChat:
         for asks in range(1, most + 1):
             try:
                 request, reply, used = await self._send(request, longer, patience)
-            except NotAskedError as not_asked:  # the error of its own reply says more
+            except NotAskedError as not_asked:  # what was wrong with the reply before says more
                 raise error or not_asked from None
             except ClientError as failure:
-                failure.faults = self._and_late(failure, faults)
+                failure.faults = self._with_late(failure, faults)
                 raise
             usage += used
             refusal = _refusal(reply, accept) or _form_given_back(reply, request.schema)
@@ -164,8 +166,8 @@ class CachedChat:
         assert error is not None
         raise error
 
-    def _and_late(self, failure: ClientError, faults: Counter[str]) -> Counter[str]:
-        """Return the faults of a call that failed; one that was alone and late is one more."""
+    def _with_late(self, failure: ClientError, faults: Counter[str]) -> Counter[str]:
+        """Return ``faults``; counted with them is a failure that timed out alone in flight."""
         if isinstance(failure, CallTimeoutError) and failure.is_alone:
             faults["late"] += 1
             self._call.unusable.note_unusable(failure.message)
@@ -174,14 +176,15 @@ class CachedChat:
     async def _send(
         self, request: ChatRequest, longer: int | None, patience: Patience
     ) -> tuple[ChatRequest, Reply, Usage]:
-        """Return also the request as it was answered.
+        """Return the request as it was answered, its reply, and what that cost.
 
-        Its reply may be ``longer`` times what is usual when it is sent, or as long as it likes.
+        The reply may be ``longer`` times as long as is usual at the time of sending; None: any
+        length.
         """
 
         def send() -> Awaitable[Reply]:
             nonlocal request
-            # At once for every call that waits: each loop would take the whole time-out else.
+            # Here, for every call that waits to be sent: else each could loop until its time-out.
             if self._call.was_late_alone and longer and self._settings.max_tokens is None:
                 self._call.was_late_alone = False
                 self._most_tokens = min(self._most_tokens, SHORT_TOKENS)
@@ -217,11 +220,11 @@ class CachedChat:
                 f"{shown}: the reply repeats itself until it is cut off; it was {text!r}"
             )
         if reply.finish_reason == "length":
-            hint = self._longest(max_tokens)
-            return TruncatedError(f"{shown}: the reply is cut off {hint}; it was {text!r}")
+            where = self._cut_off_at(max_tokens)
+            return TruncatedError(f"{shown}: the reply is cut off {where}; it was {text!r}")
         return InvalidOutputError(f"{shown}: the reply cannot be used: {why}; it was {text!r}")
 
-    def _longest(self, asked_for: int | None) -> str:
+    def _cut_off_at(self, asked_for: int | None) -> str:
         name, own = f"{self._settings.role}.max_tokens", self._settings.max_tokens
         if asked_for is None:
             return f"where the server ends it; {name} may allow more"
@@ -292,7 +295,10 @@ def cached_calls(cache: Cache, settings: ClientSettings) -> Iterator[CachedCall]
 
 
 def question_kind(key: Mapping[str, Any]) -> str:
-    """Return what questions with replies of about the same length have in common."""
+    """Return what questions with replies of about the same length have in common.
+
+    The metric without its " (reply 2)", of several replies to one question, and the schema.
+    """
     return f"{str(key.get('metric')).partition(' (')[0]} {key.get('schema')}"
 
 
@@ -318,15 +324,16 @@ def _refusal(reply: Reply, accept: Accept | None) -> _Refusal | None:
 
 
 def _is_loop(reply: Reply) -> bool:
-    """Return whether a reply was cut off in a loop; more tokens, or the same words, give the same.
+    """Return whether a reply was cut off in a loop.
 
-    In other words it is not asked for either: a model that loops once does so again, for as long.
+    It is not asked for again, with more tokens or in other words: a model that loops once does so
+    again, for as long.
     """
     return reply.finish_reason == "length" and repeats_itself(reply.text)
 
 
 def _form_given_back(reply: Reply, schema: ReplySchema | None) -> _Refusal | None:
-    """Return what is wrong with a reply that has the texts which show its form."""
+    """Return what is wrong with a reply that repeats the example of its form, else None."""
     if schema is None or not gives_back(reply.text, schema):
         return None
     return _Refusal("example", "it gives back the example of a reply, not values in their places")

@@ -49,17 +49,17 @@ BackendT = TypeVar("BackendT", ChatBackend, EmbeddingBackend)
 def check_chat(settings: ClientSettings, run: RunSettings) -> list[str]:
     """Return what is wrong with the settings of a judge, without a request.
 
-    Each text begins with the field it is about. Raises UnknownNameError for the provider.
+    Each text begins with the field it is about. Raises UnknownNameError for an unknown provider.
     """
     provider = CHAT_REGISTRY.get(settings.provider)
-    return [*_check_budget(settings, run), *_offline(provider.check(settings), run)]
+    return [*_check_budget(settings, run), *_in_the_way(provider.check(settings), run)]
 
 
 def check_embedding(settings: ClientSettings, run: RunSettings) -> list[str]:
     """Return what is wrong with the settings of an embedding model, as ``check_chat`` does."""
     provider = EMBEDDING_REGISTRY.get(settings.provider)
     problems = [] if provider.is_local else _check_budget(settings, run)
-    return [*problems, *_offline(provider.check(settings), run)]
+    return [*problems, *_in_the_way(provider.check(settings), run)]
 
 
 def preload_clients(
@@ -78,7 +78,8 @@ def preload_clients(
             in_background(load)
 
 
-def _offline(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
+def _in_the_way(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
+    """Return the problems that matter in this run: replay sends nothing, a dry run needs no key."""
     if run.cache_mode == "replay":
         return ()
     return [problem for problem in problems if not (run.is_dry and problem.endswith(NOT_SET))]
@@ -114,12 +115,15 @@ class Clients:
 
     @property
     def usage(self) -> Usage:
-        """What this process has used; ``run_usage(shared_dir)`` sums over all of them."""
+        """What this process has used; ``run_usage(shared_dir)`` sums over all processes."""
         return self._ledger.usage
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What went wrong without failing a call, for the summary: usage that is not known."""
+        """What went wrong without failing the run, for the summary.
+
+        Replies or usage that could not be written, usage that is estimated, and time-outs.
+        """
         unknown = _UNKNOWN if self._ledger.is_estimate else None
         crowded = (call.limits.problem(role) for role, call in self._calls)
         found = (self._cache.problem, self._ledger.problem, unknown, *dict.fromkeys(crowded))
@@ -132,14 +136,14 @@ class Clients:
 
     @property
     def waiting(self) -> str:
-        """How long calls wait for what server that is starting, and why; "" if none does."""
+        """How long calls wait for a server that is starting, and its error; "" if none does."""
         return next(filter(None, (call.retry.waiting for _, call in self._calls)), "")
 
     @property
     def flight(self) -> str:
         """What is in flight in words, to follow a number of calls; "" if nothing is."""
-        waiting, oldest_s = self._ledger.in_flight
-        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
+        count, oldest_s = self._ledger.in_flight
+        now = f", {count} in flight, the oldest for {oldest_s:.0f} s" if count else ""
         return now + (f", {again} sent again" if (again := self._ledger.sent_again) else "")
 
     def chat(self, settings: ClientSettings) -> ChatClient:
@@ -151,7 +155,7 @@ class Clients:
         return self._chats[-1][1]
 
     def direct_chat(self, settings: ClientSettings) -> DirectChat:
-        """Return a client that asks each time and takes any reply: the model is under test."""
+        """Return a new client that asks each time and takes any reply: the model is under test."""
         settings = replace(settings, max_failures=None)  # no reply is unusable
         backend = self._opened(CHAT_REGISTRY.get(settings.provider).make(settings))
         return DirectChat(settings, backend, self._limited_call(settings))

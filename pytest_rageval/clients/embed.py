@@ -58,7 +58,7 @@ class CachedEmbeddings:
             raise self._miss(keys[missing[0]], len(missing))
         is_asked = any(self._batches.is_new(text) for text in missing)
         asked = await self._batches.embed({text: keys[text] for text in missing})
-        if texts and not is_asked:  # another caller's request may just have brought it
+        if texts and not is_asked:  # all are from the cache, or from another caller's request
             self._ledger.count(Usage(cached=1))
         if texts:
             count_answer()

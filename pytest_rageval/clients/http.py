@@ -40,10 +40,10 @@ NOT_SET: Final = "is not set"
 
 
 class Credentials:
-    """The headers that carry keys; ``hide`` removes the keys from texts of others.
+    """The headers that carry keys; ``scrub`` removes the keys from replies, ``hide`` from messages.
 
-    ``secrets`` are removed from all that a server replies, ``plain`` from messages only: an answer
-    may have the name of an app, or say what stands for no key.
+    ``plain``, and secrets that stand for no key, such as "none", are removed from messages only: an
+    answer may have the name of an app, or such a word.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class HttpReply:
 
     @property
     def content_type(self) -> str:
-        """The type of the content, as the server writes it."""
+        """The type of the content, without parameters; where none is named, that of any bytes."""
         kind = self.headers.get("Content-Type", "application/octet-stream")
         return kind.partition(";")[0].strip()
 
@@ -198,7 +198,8 @@ class Transport:
     Redirects are not followed and proxies are used for https only, so that a key goes to no other
     host than the one named. ``purpose`` says what needs aiohttp, in the error if that is missing.
     ``scrub`` gets the body of a reply and the charset that its Content-Type names, and removes the
-    keys: a traceback that shows local variables must not show them. ``total_s`` bounds a request.
+    keys: a traceback that shows local variables must not show them. ``total_s`` bounds a request,
+    ``connect_s`` (15 at most) its connecting, and ``most_mb`` a reply.
     """
 
     def __init__(
@@ -384,7 +385,7 @@ class BodyError(Exception):
 async def read_body(response: aiohttp.ClientResponse, most_mb: float) -> bytes:
     """Return the body of a response whose session does not unpack; raises BodyError.
 
-    No more than ``most_mb`` is read or unpacked: a hundred bytes may be a gigabyte of zeros.
+    No more than ``most_mb`` is read or unpacked: a megabyte may be a gigabyte of zeros.
     """
     left = int(most_mb * 2**20)
     if _is_plain_and_short(response, left):
@@ -429,7 +430,7 @@ def _unpacked(unpacker: Any, chunk: bytes) -> Iterator[bytes]:
 
 
 def _unpacker(encoding: str, chunk: bytes) -> Any:
-    """Return the ``zlib.decompressobj`` for what begins with ``chunk``, None if it is plain."""
+    """Return what unpacks a body that begins with ``chunk``, None if it is plain."""
     name = encoding.strip().lower()
     if name in _UNPACKED:
         return None

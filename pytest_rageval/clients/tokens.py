@@ -22,16 +22,16 @@ _MANY: Final = 1000
 ENOUGH: Final = 5
 """So many replies tell how long the next ones are."""
 
-_CHANCES: Final = 2.5
+_MARGIN_SDS: Final = 2.5
 """Standard deviations, for nine of ten runs. A normal law takes 1.6; five replies do not tell their
 standard deviation well, and lengths are skewed (``test_habits`` tries it)."""
 
-# How far a model may be from the guess, as standard deviations:
+# How far a model may be from the guess, as standard deviations of the relative error:
 _ASCII_SD: Final = 0.1  # for ASCII
 _OTHER_SD: Final = 1.0  # for other scripts
 _KIND_SD: Final = 0.07  # for the prompts of one metric, on top
 _REPLY_SD: Final = 0.03  # for the texts of one row, on top
-_ROUNDS: Final = 100
+_ROUNDS: Final = 100  # of solving for the kinds and for the two scales, in turns
 
 
 def token_parts(text: str) -> tuple[float, float]:
@@ -95,7 +95,7 @@ class Habits:
         mean = count * statistics.fmean(known)
         # Chance in the replies to come, and in those that the mean is from.
         chance = statistics.stdev(known) * math.sqrt(count + count**2 / len(known))
-        margin = max(_CHANCES * chance, 0.1 * mean)
+        margin = max(_MARGIN_SDS * chance, 0.1 * mean)
         # Replies in the cache may be from a time without this limit.
         limit = math.inf if self._max_tokens is None else float(count * self._max_tokens)
         return min(max(mean - margin, 0.0), limit), min(mean + margin, limit)
@@ -110,8 +110,8 @@ def _parts(texts: Iterable[str]) -> tuple[float, float]:
 class _Scales:
     """By what the guesses for ASCII and for other characters are multiplied.
 
-    ``kinds`` is what each kind of question adds to the first: a prompt of fixed words is always as
-    far from the guess.
+    ``kinds`` is what each kind of question adds to the first: its prompts share fixed words, and so
+    are all off in the same way.
     """
 
     plain: float
@@ -138,24 +138,27 @@ class _Sums(NamedTuple):
 
 
 def _scales(calls: Iterable[CachedCall]) -> _Scales:
-    """Return the scales with the least squares of the relative errors, each drawn towards 1."""
+    """Return the scales with the least squares of the relative errors, drawn towards 1.
+
+    What a kind adds is drawn towards 0.
+    """
     sums: dict[str, _Sums] = {}
     for one in calls:
         plain, others = (part / one.prompt_tokens for part in _parts(one.texts))
         whole = 1.0 - _A_CONVERSATION / one.prompt_tokens
         new = _Sums(plain**2, plain * others, others**2, plain * whole, others * whole)
         sums[one.kind] = sums.get(one.kind, _Sums()).plus(new)
-    drawn = [(_REPLY_SD / sd) ** 2 for sd in (_ASCII_SD, _OTHER_SD, _KIND_SD)]
+    pulls = [(_REPLY_SD / sd) ** 2 for sd in (_ASCII_SD, _OTHER_SD, _KIND_SD)]
     plain_scale, others_scale, kinds = 1.0, 1.0, dict.fromkeys(sums, 0.0)
     for _ in range(_ROUNDS if sums else 0):
         for kind, of_kind in sums.items():
             left = of_kind.pw - plain_scale * of_kind.pp - others_scale * of_kind.po
-            kinds[kind] = left / (of_kind.pp + drawn[2])
-        pp = drawn[0] + sum(one.pp for one in sums.values())
+            kinds[kind] = left / (of_kind.pp + pulls[2])
+        pp = pulls[0] + sum(one.pp for one in sums.values())
         po = sum(one.po for one in sums.values())
-        oo = drawn[1] + sum(one.oo for one in sums.values())
-        pw = drawn[0] + sum(one.pw - kinds[kind] * one.pp for kind, one in sums.items())
-        ow = drawn[1] + sum(one.ow - kinds[kind] * one.po for kind, one in sums.items())
+        oo = pulls[1] + sum(one.oo for one in sums.values())
+        pw = pulls[0] + sum(one.pw - kinds[kind] * one.pp for kind, one in sums.items())
+        ow = pulls[1] + sum(one.ow - kinds[kind] * one.po for kind, one in sums.items())
         size = pp * oo - po**2
         plain_scale, others_scale = (pw * oo - ow * po) / size, (ow * pp - pw * po) / size
     return _Scales(max(plain_scale, 0.1), max(others_scale, 0.1), kinds)
@@ -167,6 +170,8 @@ _CHARACTERS_A_TOKEN = 4.0
 
 def estimate_tokens(text: str) -> float:
     """Return about how many tokens ``text`` has: 4 characters each, a Chinese character is one.
+
+    Quicker than ``token_parts`` and less exact: ``TokenGuess`` corrects it.
 
     >>> estimate_tokens("four letters"), estimate_tokens("检索增强")
     (3.0, 4.0)
@@ -180,7 +185,10 @@ def estimate_tokens(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The tokens that a request will probably take; ``raw`` is the guess before any learning."""
+    """The tokens that a request will probably take.
+
+    ``raw`` is the guess for the prompt before any learning.
+    """
 
     raw: float
     prompt: float
@@ -195,8 +203,8 @@ class Estimate:
 class TokenGuess:
     """Guesses the tokens of requests to one model, better with each reply.
 
-    The guess for prompts is scaled by the mean ratio of real size to guess; the guess for
-    completions is their mean, never more than ``max_tokens``.
+    The guess for prompts is scaled by the sum of real sizes over the sum of guesses; the guess for
+    completions is their mean (256 before the first), never more than ``max_tokens``.
     """
 
     def __init__(self, max_tokens: int | None = None) -> None:

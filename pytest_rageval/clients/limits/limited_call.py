@@ -94,7 +94,7 @@ class LimitedModel:
             estimate = self._guess.make(texts)
             start = await self.limits.start(estimate.total, patience)
             try:
-                with self.limits.pausing(patience), self._ledger.waiting():
+                with self.limits.pausing(patience), self._ledger.sending():
                     answer = await send()
             except CallTimeoutError as late:
                 # The server may have worked on it: what that may have cost is counted.
