@@ -47,7 +47,8 @@ class Labelled:
 class LabelScale:
     """What a label of one metric may be.
 
-    ``has_words``: yes and no are the higher and the lower of two levels. ``sees_contexts``: the
+    ``levels`` ascend. ``has_words``: yes and no are the higher and the lower of two levels, which
+    holds unless lower scores are better. ``sees_contexts``: the
     metric looks at contexts, and so must people. ``has_cells``: labels are about the cells of
     support tables, which are not known before the judge has been asked.
     """
@@ -63,7 +64,8 @@ class LabelRules:
     """What a label may be about, and what it may say.
 
     ``metrics`` are those that labels are wanted of, ``others`` the scenario's other ones;
-    ``answers`` are by sample id.
+    ``answers`` are by sample id. Of ``annotators`` labels count, of everybody if there are none;
+    ``drawn`` is how samples were drawn where a label does not say it.
     """
 
     metrics: Mapping[str, LabelScale]
@@ -90,14 +92,14 @@ class LabelReading:
     problems: list[Problem] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     annotators: dict[str, str] = field(default_factory=dict)
-    """How each annotator is written first: Anna is anna."""
+    """By ``name_key``, the spelling of each annotator that came first: Anna is anna."""
     blank: list[str] = field(default_factory=list)
     """The files that have rows, and no label in any: what to do about each."""
 
     def add(self, sample_id: str, metric: str, label: Label) -> None:
         """Keep a label; the second one of the same person about the same answer is a problem.
 
-        If both say the same, and only one was drawn at random, the drawn one is kept instead.
+        If both say the same, and one was ``chosen`` and the other drawn, the drawn one is kept.
         """
         name = self.annotators.setdefault(name_key(label.annotator), shown_name(label.annotator))
         label = replace(label, annotator=name)
@@ -219,7 +221,7 @@ def _about(name: str, rules: LabelRules, metric: str) -> Labelled | None:
 
 
 def _sample_of(name: str, rules: LabelRules, metric: str) -> str | None:
-    """Return the id of the sample that a label is about; None where it is none of a cell."""
+    """Return the id of the sample that a label is about; None for what should name a cell."""
     scale = rules.metrics.get(metric)
     if scale is None or not scale.has_cells:
         return name
@@ -291,7 +293,10 @@ def _no_level(written: Any, scale: LabelScale) -> str:
 
 
 def _wrong_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScale) -> Iterator[str]:
-    """Yield why the label is not, or may not be, about the present answer."""
+    """Yield why the label is not, or may not be, about the present answer.
+
+    The digest of another answer is no reason here: the label may be of a baseline's answer.
+    """
     question = squeezed(cells.get("question", ""))
     if question and sample.question is not None and question != squeezed(sample.question):
         yield "the question has changed since it was labelled"
@@ -364,7 +369,7 @@ def read_columns(
     ``values`` holds by sample id the place of its row and its values of ``columns``; a list is
     several annotators in one column. ``digests`` are those of the answers in the data.
     """
-    (metric, scale), *_ = rules.metrics.items()
+    (metric, scale), *_ = rules.metrics.items()  # labels in columns are of one metric only
     for sample_id, (place, cells) in values.items():
         digest = digests.get(sample_id, "")
         for column, cell in zip(columns, cells, strict=True):

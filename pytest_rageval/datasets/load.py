@@ -76,7 +76,7 @@ class Dataset:
     rejected: frozenset[str] = frozenset()
     """The ids of the rows that a person rejected: they are no cases."""
     answered_by: str = ""
-    """The second file, if it has the answers; ``beside_answers`` are its columns then."""
+    """The second file, if it has the answers; ``beside_answers`` are columns that only it fills."""
     beside_answers: frozenset[str] = frozenset()
 
 
@@ -123,8 +123,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
-    named = (spec.key_map, spec.blank_answer, fallbacks, likely, kept, spec.split, of_answers)
-    key_map = KeyMap(*named)
+    reading = (spec.key_map, spec.blank_answer, fallbacks, likely, kept, spec.split, of_answers)
+    key_map = KeyMap(*reading)
     cases: Sequence[Case] = [key_map.case(row, index) for index, row in enumerate(chosen)]
     made: tuple[str, ...] = ()
     if of_answers:
@@ -132,7 +132,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         from pytest_rageval.datasets.answer_fields import with_made_columns
 
         numbers = {row.number for row in chosen}
-        left = [KeyMap(*named).case(row, 0) for row in every if row.number not in numbers]
+        left = [KeyMap(*reading).case(row, 0) for row in every if row.number not in numbers]
         cases, made = with_made_columns(cases, of_answers, left)
     read = [row for row in chosen if isinstance(row, Row)]
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
@@ -262,7 +262,7 @@ def _missing_file(path: Path, written: str, section: str) -> str:
 
 
 def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
-    """Return the reader of a data file's format; raises ScenarioError if there is none."""
+    """Return the reader of a file's format, or of traces; raises ScenarioError if none fits."""
     wanted = format_of(file, READER_REGISTRY.canonical)
     try:
         reader = READER_REGISTRY.get(wanted)
@@ -285,7 +285,7 @@ def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
 
 
 def choose(rows: Iterable[T], spec: DatasetSpec) -> tuple[list[T], int | None]:
-    """Shuffle all rows, then apply the limit: as UltraRAG does, the same seed gives the same rows.
+    """Shuffle all rows if asked to, then limit them; a seed gives the same rows as in UltraRAG.
 
     Also return how many rows were left out; None if those after the limit cannot be read.
     """
@@ -345,7 +345,10 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
 def _of_another_answer(
     spec: DatasetSpec, columns: Collection[str], read: Collection[str], shown: str
 ) -> Iterator[str]:
-    """Yield a warning for what stands beside another answer than the one that ``key_map`` names."""
+    """Yield a warning for each field of an answer that may be of another one than is mapped.
+
+    The rows have both the column that ``key_map`` maps to the answer and one of an answer's names.
+    """
     answer, plain = spec.key_map.get("answer"), FIELD_ALIASES["answer"]
     taken = set(map(head_of, spec.key_map.values()))
     others = [name for name in plain if name in columns and name not in taken]
@@ -410,9 +413,9 @@ _KINDS: Final[tuple[tuple[bytes, str, str], ...]] = (
 
 
 def format_of(file: DataFile, known: Callable[[str], str | None]) -> str:
-    """Return the name of the file's format, by its suffix or ``format``, else by its content.
+    """Return the name of the file's format, known or not: its ``format``, else its suffix.
 
-    ``known`` returns the name of a known format, None for another one.
+    JSON under an unknown suffix is jsonl. ``known`` returns the name of a known format, else None.
     """
     suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
     wanted = file.spec.format or (suffixes[-1].lstrip(".") if suffixes else "")
@@ -423,7 +426,7 @@ def format_of(file: DataFile, known: Callable[[str], str | None]) -> str:
 
 
 def check_content(file: DataFile, reader: DatasetReader) -> None:
-    """Raise ScenarioError if the file cannot have the reader's format: it says which it has."""
+    """Raise ScenarioError, with what the file is, if it cannot have the reader's format."""
     name, start = reader.name, _first_bytes(file)
     if _POINTER.match(start):
         size = _SIZE.search(start)

@@ -169,7 +169,10 @@ class _Reporter:
 
 
 def _asked(scorer: _Scorer, live: LiveScenario, reporter: _Reporter) -> list[SampleResult]:
-    """Return the results of all cases; many samples are answered and judged concurrently."""
+    """Return the results in asking order; many samples are answered and judged concurrently.
+
+    A lost sample has none. Once the gates are certain, samples that are not under way are left out.
+    """
     plan = scorer.plan
     cases, certainty = plan.asking_order, certainty_of(plan)
     window = live.window

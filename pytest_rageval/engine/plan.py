@@ -161,7 +161,7 @@ NOT_SENT: Final = (
 class TargetPlan(Value, frozen=True):
     """The system under test: how it is called in messages, and how hard it is asked.
 
-    ``make`` returns what asks it; None where it takes the value of a ``fixture``, see
+    ``make`` returns what asks it; None where ``from_value`` makes it of a ``fixture``'s value, see
     ``of_fixture``. ``settings`` are its limits, in the form of a model's; a target that
     ``limits_itself`` keeps to them alone. ``is_remote``: another process answers. A kept answer is
     found again under the same ``identity``. ``fields`` of a row are what it is shown (None: all).
@@ -187,8 +187,8 @@ class TargetPlan(Value, frozen=True):
     takes_history: bool = True
     """Whether the target has a place for it."""
     hints: Mapping[str, str] = field(default_factory=dict)
-    """What to say, by field, where it returns none and those of a row stay; by the name of
-    citations, where it returns some that are not read.
+    """What to say where the target returns nothing for a field, so that the row's value stays, by
+    field; and where it returns citations that are not read, by their name in its answer.
     """
     beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What is read of an answer beside its text, with its names: ``citations``, ``confidence``."""
@@ -274,7 +274,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
         return self.rename(self, name, nodeid)
 
     def line_of(self, row: int) -> int:
-        """Return the line of a row in the scenario, else of its data; 1 if neither is known."""
+        """Return the line of a row (from 1) in the scenario, else of its data; else 1."""
         known = self.lines[row : row + 1] or self.lines[:1] or (None,)
         return known[0] or 1
 

@@ -58,7 +58,7 @@ class _Gap(NamedTuple):
     repair: str
 
     def covers(self, line: int) -> bool:
-        """Return whether it takes a value from this line: the first merged cell has its own."""
+        """Return whether a cell of this line lacks its value: of merged ones, the first has it."""
         return self.repair != _UNMERGE or line > self.top or self.right > self.left
 
 
@@ -99,7 +99,7 @@ def _gap(match: re.Match[bytes]) -> Iterator[_Gap]:
     if left:
         what = f"cells {left}{top}:{right}{bottom} are merged"
         yield _Gap(int(top), int(bottom), _number(left), _number(right), what, _UNMERGE)
-    elif not (value and 't="str"' in cell):  # which is an empty text, and saved
+    elif not (value and 't="str"' in cell):  # else its value is an empty text
         what, at = f"cell {column}{line} is a formula", _number(column)
         yield _Gap(int(line), int(line), at, at, what, _SAVE)
 
@@ -128,6 +128,7 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
             at += 1
         cells = [None if cell.data_type == "e" else _cell(cell.value) for cell in record]
         lost = [open_gap for open_gap in open_gaps if open_gap.covers(line)]
+        # A formula is content, though its value is not there; a merged cell may be a blank one.
         is_formula = any(gap.repair == _SAVE for gap in lost)
         if is_formula or any(cell is not None for cell in cells) or notes.has_error(record):
             number += 1
@@ -156,7 +157,8 @@ def _header(
         raise file.refuse(f"the header's {gaps[0].what}; {_SAVE}")
     second = next(records, None) if needs_second(names) else None
     head = read_header(file, names, _texts(second or (), len(names)))
-    if head.lines == 1 and "0" not in head.names:  # of a data frame that has no names
+    # The names of a data frame's columns may be numbers, of which ``_texts`` drops the 0.
+    if head.lines == 1 and "0" not in head.names:
         numbered = {at for at, cell in enumerate(first) if type(cell.value) is int}
         head = replace(
             head,
@@ -202,7 +204,7 @@ def _note_nameless(file: DataFile, nameless: list[int], cells: list[Any], line: 
 
 
 def _texts(cells: Iterable[Any], width: int = 0) -> list[str]:
-    """Return cells of a header as text; at least ``width`` of them."""
+    """Return cells of a header as text, "" for a blank one or 0; at least ``width`` of them."""
     texts = [str(_cell(cell.value) or "") for cell in cells]
     return texts + [""] * (width - len(texts))
 
@@ -230,14 +232,17 @@ def _row(
 _PERCENT: Final = re.compile(r"[#,0]*0(?:\.[0#]+)? ?%")
 _CLOCK: Final = re.compile(r"(?:\[\$[^\]]*\])?hh?:mm(?:;@)?", re.IGNORECASE)
 _SAID: Final = re.compile(r"\d\s?%|(?<![\d:])\d\d?:\d\d(?![\d:])")
-
+"""A percent or a time in a text: what is compared with it should say it that way, too."""
 
 _JUDGING: Final = {*CHECK_FIELDS, "doc_name", "skip", "xfail"}
 """The fields whose loss nothing else would tell: what a row is judged by, and how it counts."""
 
 
 class _CellNotes:
-    """What cells hide: errors, of which the first is told, and what they show and is not read."""
+    """What cells hide: errors, and values that are read in another form than they are shown in.
+
+    Of each kind, the first one becomes a note.
+    """
 
     def __init__(self, file: DataFile, names: Sequence[str]) -> None:
         self._file = file
@@ -260,7 +265,7 @@ class _CellNotes:
         return self._error(record) is not None
 
     def flaw(self, record: Sequence[Any]) -> str:
-        """Return why a row cannot be a sample: without its check, nobody would judge it by that."""
+        """Return why a row cannot be a sample, "" if it can: a check in a broken cell is lost."""
         cells = (record[at] for at in self._judging if at < len(record))
         cell = next((cell for cell in cells if cell.data_type == "e"), None)
         return "" if cell is None else f"the cell {cell.coordinate} has the error {cell.value}"
@@ -278,6 +283,7 @@ class _CellNotes:
         )
 
     def _of_shown(self, record: Sequence[Any]) -> str:
+        """Return what is to be told; "" also where the text beside it has no percent or time."""
         cells = [record[at] for at in self._compared if at < len(record)]
         shown = [cell for cell in cells if _shows_another(cell)]
         others = [str(cell.value) for cell in cells if cell not in shown and cell.value is not None]

@@ -36,8 +36,12 @@ from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
 _FEW: Final = 5
 _OF_INSPECT: Final = frozenset({"sample_id", "eval_id", "log", "epoch"})
-_IDS: Final = frozenset({"id", "qid", "query_id", "question_id", "case_id", "test_id", "item_id"})
-_IDS_OF_ROWS: Final = _IDS | {"uuid", "sample_id", "test_case_id", "编号", "序号"}
+"""Columns that the data frames of Inspect (inspect_ai) have."""
+
+_IDS_OF_ROWS: Final = frozenset(
+    {"id", "qid", "query_id", "question_id", "case_id", "test_id", "item_id"}
+    | {"uuid", "sample_id", "test_case_id", "编号", "序号"}
+)
 _MARKS_OF_GOLD: Final = frozenset(
     {"is_selected", "is_supporting", "is_gold", "is_relevant", "is_positive", "supporting_facts"}
 )
@@ -85,12 +89,12 @@ def map_columns(
     *,
     is_answered: bool = False,
 ) -> Mapped:
-    """Return the fields of the columns.
+    """Return the column of each field that is decided, and what is not.
 
-    ``is_answered``: a column ``answer`` is what a system said, as in traces.
-
-    ``given`` is a ``key_map`` that the user wrote: it holds, and its columns serve nothing else.
-    ``systems`` are the columns with the answers of several systems, if the user named them.
+    ``file_stem`` may say whose answers the file has. ``given`` is a ``key_map`` that the user
+    wrote: it holds, and its columns serve nothing else. ``systems`` are the columns with the
+    answers of several systems, if the user named them. ``is_answered``: a column ``answer`` is what
+    a system said, as in traces.
     """
     draft = _Fields(table, {FIELD_OF.get(name, name): column for name, column in given.items()})
     if systems:
@@ -195,7 +199,7 @@ class _Fields(Answers):
             self._note(why, "reference_ids", wanted.column)
 
     def take_id(self) -> None:
-        """Take the ids of the rows; without other gold, ids that repeat are documents to find."""
+        """Take the ids of the rows; a column ``id`` that repeats is gold if there is no other."""
         if "id" in self.fields:
             return
         for column in self._left():

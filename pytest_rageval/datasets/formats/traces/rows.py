@@ -34,7 +34,7 @@ _SEARCHES: Final = re.compile(
     r"retriev|search|rerank|look_?up|fetch|similar|vector|knowledge|query_(?:db|index)|检索|搜索",
     re.IGNORECASE,
 )
-"""Names of steps that retrieve, where no step says by its kind that it does."""
+"""Names of steps that retrieve, where no step has documents that says so by its kind."""
 
 _WHOLE: Final = ("chain", "agent", "")
 """Kinds of steps that may be whole requests."""
@@ -64,7 +64,7 @@ class TraceRow:
 
 
 def is_of_questions(trace: Trace) -> bool:
-    """Return whether any step is of another kind than a tool, or has a question or an answer.
+    """Return whether any step has a known kind other than tool, or has a question or an answer.
 
     Other traces are no rows.
     """
@@ -76,6 +76,9 @@ def is_of_questions(trace: Trace) -> bool:
 
 def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> TraceRow:
     """Return the row of a trace; ``extra`` are columns that the tool has beside the spans.
+
+    Where the tool's record of the trace does not say that it failed, its ``error`` is set if that
+    follows from the steps below.
 
     ``mapped`` are the fields that a ``key_map`` reads from columns of its own.
     """
@@ -124,7 +127,7 @@ def _content(
         "question": question,
         "answer": answer,
         "contexts": [document.text for document in documents or ()] if has_texts else None,
-        # Of a search that found nothing, too: its recall is 0.
+        # A search that found nothing has [], not None: its recall is 0.
         "retrieved_ids": [document.id for document in documents or ()] if has_ids else None,
         "trace_input": root_input if question is None else None,
         "trace_output": root_output if answer is None else None,
@@ -161,10 +164,10 @@ def _question(trace: Trace, roots: Sequence[Span], steps: Sequence[Span]) -> str
 
 
 def _answer(roots: Sequence[Span], steps: Sequence[Span]) -> str | None:
-    """Return the root's answer; without an output there, that of the last model.
+    """Return the root's answer; without an output there, that of the last model that worked.
 
-    Not where the trace failed or has no end: nobody was given that answer. An output that is empty
-    is what was given.
+    None where the trace failed, or has neither an output nor an end: nobody was given that answer.
+    An output that is empty is what was given.
     """
     if any(_error_of(span) is not None for span in roots):
         return None
@@ -184,7 +187,8 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
 
     Of steps inside each other, the outer one counts. A reranker replaces what the retrievals since
     the reranker before it found. A document that a later retrieval finds again counts once. What a
-    failed retrieval found counts only where no other one worked.
+    failed retrieval found counts only where none that worked has documents, a step that retrieves
+    by its name only after these, and the root's contexts last. None where nothing has any.
     """
     named = [span for span in steps if span.kind in ("retrieval", "rerank")]
     worked = [span for span in named if span.error is None]
@@ -196,8 +200,8 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
 def _unrecorded(trace: Trace, steps: Sequence[Span], has_contexts: bool) -> Span | None:
     """Return a step whose documents nobody recorded, and which no other step has; None without.
 
-    A search that found nothing has an output that says so. ``has_contexts``: the row has them,
-    from elsewhere where no retrieval has any.
+    A search that found nothing has an output that says so. ``has_contexts``: the row has contexts;
+    where no retrieval has any, they are from elsewhere, and none are missing.
     """
     named = [span for span in steps if span.kind in ("retrieval", "rerank") and span.error is None]
     bare = {span.span_id for span in named if not has_output(span)}
@@ -231,9 +235,10 @@ def _found_by(span: Span) -> list[Document] | None:
 
 
 def _joined(steps: Iterable[tuple[str, list[Document]]]) -> list[Document]:
-    """Return the documents of the steps, of (kind, documents) by start, each document once.
+    """Return the documents of the steps, of (kind, documents) by start.
 
-    A reranker replaces the retrievals right before it; right after a reranker, that one.
+    One that an earlier step has is not added again. A reranker replaces the retrievals right before
+    it; right after a reranker, that one.
     """
     parts: list[tuple[str, list[Document]]] = []
     for kind, documents in steps:
@@ -259,7 +264,7 @@ def _before_reranking(
 
 
 def _sum(steps: Sequence[Span], name: str) -> int | float | None:
-    """Return tokens or cost, summed over the calls of models; a call inside one counts once."""
+    """Return tokens or cost, summed over calls of models; of calls in each other, the outer one."""
     models = {span.span_id: span for span in steps if span.kind == "llm"}
     by_id = {span.span_id: span for span in steps}
     numbers = {span_id: number_at(span, name) for span_id, span in models.items()}
@@ -268,7 +273,7 @@ def _sum(steps: Sequence[Span], name: str) -> int | float | None:
         for span_id, number in numbers.items()
         if number is not None and not _has_above(by_id, by_id[span_id], numbers)
     ]
-    if not found and not models:  # the tool may have summed already
+    if not models:  # the tool may have summed already
         above = (number_at(span, name) for span in steps if not span.parent_id)
         return next((number for number in above if number is not None), None)
     if not found:
@@ -316,7 +321,10 @@ def _reason(failed: Span, steps: Sequence[Span]) -> str:
 
 
 def _error_of(span: Span) -> str | None:
-    """Return why a step failed, by its status or by an output that is an error and no more."""
+    """Return why a step failed, by its status or by an output that is an error and no more.
+
+    None where it did not fail, "" where it does not say why.
+    """
     return _error_in(output_of(span)) if span.error is None else span.error
 
 
@@ -329,10 +337,10 @@ def _error_in(output: Any) -> str | None:
 
 
 def _failure_below(trace: Trace, record: Span) -> str | None:
-    """Return why a request failed of which a tool's record says neither that nor an output.
+    """Return why a request failed whose ``record`` by a tool has neither an error nor an output.
 
-    None unless it is certain: none of the top steps that may answer worked or gave anything, no
-    other one follows them, and a model failed at last or none worked outside of them.
+    None unless it is certain: the last top step is one that may answer, none of those that may
+    worked or has an output, and nor does a model outside of them, unless that last one is a model.
     """
     if output_of(record) is not None or has_empty_output(record):
         return None
