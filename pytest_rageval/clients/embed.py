@@ -16,6 +16,7 @@ from pytest_rageval.clients.accounting import (
     count_answer,
     current_purpose,
     current_scenario,
+    in_flight,
 )
 from pytest_rageval.clients.base import EmbeddingBackend, Usage, Vector, little_endian, vector_in
 from pytest_rageval.clients.cache import Cache, Key, vector_key
@@ -47,6 +48,10 @@ class CachedEmbeddings:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text; see EmbeddingClient."""
+        with in_flight():
+            return await self._embed(texts)
+
+    async def _embed(self, texts: Sequence[str]) -> list[Vector]:
         if not all(texts):
             raise BadRequestError(f"{self._settings.shown}: an empty text has no embedding")
         is_local = self._call is None

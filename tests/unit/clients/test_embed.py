@@ -70,6 +70,20 @@ def play(work: Callable[[CachedEmbeddings, Model], Any], batch_size: int = 4) ->
     return asyncio.run(main())
 
 
+def test_a_failure_that_a_metric_swallows_is_noted() -> None:
+    """No score of it would be "does not apply", and pass a gate."""
+
+    async def work(client: CachedEmbeddings, model: Model) -> None:
+        with asking(Purpose("m")) as tally:
+            await client.embed(["a"])
+            assert tally.failure is None
+            with pytest.raises(BadRequestError, match="poisoned"):
+                await client.embed(["poison"])
+        assert isinstance(tally.failure, BadRequestError)
+
+    play(work)
+
+
 def test_what_is_asked_within_a_moment_is_sent_together_and_each_text_once() -> None:
     async def work(client: CachedEmbeddings, model: Model) -> None:
         first, second = await asyncio.gather(
