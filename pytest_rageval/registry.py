@@ -4,7 +4,7 @@ A folder (metrics, dataset formats, gates, reports) is scanned at the first look
 that defines the registry's attribute adds the objects listed in it. To add one, add a file.
 
 A package may list in ``NAMES`` what its modules define: a module of that list is loaded once one of
-its names is looked up, or a name that nobody lists; a module listed with no names is never loaded.
+its names is looked up, or a name that is not listed; a module listed with no names is never loaded.
 Most runs are then spared most modules.
 """
 
@@ -38,8 +38,8 @@ Adopt: TypeAlias = Callable[[Any, EntryPoint], Iterable[T]]
 """(the object that an entry point loads, the entry point) -> the entries made of it."""
 
 
-# Not held while a module is imported: what it does may wait for another thread. Not in a registry,
-# which may be copied.
+# Not held while a module is imported: the import may wait for another thread. Not an attribute of a
+# registry, which could then be neither deep-copied nor pickled.
 _TAKING: Final = Lock()
 
 
@@ -50,11 +50,11 @@ class UnknownNameError(LookupError):
 class Registry(Generic[T]):
     """The objects of one ``kind``, found in a package's modules and in an entry-point group.
 
-    ``attribute`` is the tuple that a drop-in module defines. ``group`` is an optional entry-point
-    group; each entry point loads one object or a tuple of them, and ``adopt`` makes entries of
-    other objects. ``page`` of the documentation lists all, where they are too many for a message. A
-    broken entry point is named in the messages for unknown names, and has no
-    other effect.
+    ``attribute`` names the tuple that a drop-in module defines. ``group`` is an optional group of
+    entry points; each one loads one object or a tuple of them, and ``adopt`` makes entries of other
+    objects. ``page`` is the page of the documentation that lists all, where they are too many for a
+    message. A broken entry point is named in the messages for unknown names, and has no other
+    effect.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Registry(Generic[T]):
         self._broken: dict[str, str] = {}
 
     def get(self, name: str) -> T:
-        """Return the object with this name or alias; both match in upper and lower case.
+        """Return the object with this name or alias, in upper or lower case.
 
         Raises UnknownNameError with the nearest guess.
         """
@@ -140,7 +140,7 @@ class Registry(Generic[T]):
         package = import_module(self._package)
         listed: Mapping[str, Collection[str]] = getattr(package, "NAMES", {})
         for module in self._not_taken(package.__path__):
-            names = listed.get(module)  # none: only its import tells what it defines
+            names = listed.get(module)  # None: only its import tells what it defines
             if names is None or name in names or (name is None and names):
                 self._take(module, import_module(f"{self._package}.{module}"))
         return self._entries
@@ -173,7 +173,7 @@ class Registry(Generic[T]):
         return entries
 
     def _load_entry_point(self, point: EntryPoint) -> None:
-        """Register what an entry point gives, unless it was before."""
+        """Register what an entry point gives, unless that was done before."""
         try:
             found = () if point in self._points else tuple(self._adopt(point.load(), point))
             with _TAKING:

@@ -43,18 +43,19 @@ from pytest_rageval.text.tokenize import split_characters
 MOST: Final = 5
 """How many of the worst answers a text shows."""
 
-_SAID: Final = 8
-_NAMED: Final = 5
+_SAID: Final = 8  # errors and failed gates
+_NAMED: Final = 5  # ids in a line of changes
 _COMPARED: Final = 10_000
 """How many characters of an answer and a reference tell how alike they are."""
 
 _SIGNS: Final = re.compile(r"(?<![\d.])(-?\d{1,20}\.\d{1,12}) ([<>]) (-?\d{1,20}\.\d{1,12})")
+"""A figure beyond its bound, as messages of gates have it: ``0.3000 < 0.5000``."""
+_WORDS: Final = {"<": "is below", ">": "is above"}
+
 Blamed: TypeAlias = tuple[tuple[str, Bound | None], ...]
 """Metrics with the bounds of the gates that they failed, None of a gate without one."""
 Falls: TypeAlias = dict[str, float]
 """By baseline, the weighted score that an answer had where it was better."""
-
-_WORDS: Final = {"<": "is below", ">": "is above"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class WhatIsWrong:
 
     @cached_property
     def answers(self) -> Sequence[WrongAnswer]:
-        """Those that could not be judged, then those that fail, then those that failed gates name.
+        """Those that could not be judged, then those that fail, then the worst for failed gates.
 
         [] unless the run is red. Of answers that could not be judged for one and the same reason
         only the first is there, with the number of the others.
@@ -132,7 +133,7 @@ class WhatIsWrong:
     def changes(self) -> Sequence[str]:
         """What broke and was fixed since each baseline, a line for each where something did.
 
-        An answer is named in the first line that it is in: what broke slowly is in a later one.
+        An answer is named in the first line that it is in; later lines only count it.
         """
         named: set[int] = set()
         lines = []
@@ -145,7 +146,7 @@ class WhatIsWrong:
 
     @cached_property
     def _known(self) -> dict[str, Gate]:
-        """The gates that the scenario names; not those of hooks, nor of a run without its base."""
+        """The gates that the scenario names, not those of hooks; {} if one cannot be made again."""
         info = self.view.result.info
         try:
             return {gate.name: gate for gate in make_gates(info.gates, info)}
@@ -165,7 +166,7 @@ class WhatIsWrong:
         return list({sample.index: sample for sample in found}.values())
 
     def _is_wrong(self, sample: SampleResult) -> bool:
-        """Return whether a sample fails, or would if no gate tolerated it."""
+        """Return whether a sample is bad, or misses a threshold and is only tolerated."""
         is_tolerated = sample.outcome == "xfailed" and sample.xfail is None
         return is_bad(sample) or (
             is_tolerated and bool(shortfalls(sample, self.view.result.info.thresholds))
@@ -181,7 +182,8 @@ class WhatIsWrong:
 class Since:
     """What broke and what was fixed since a baseline, by the thresholds of today.
 
-    A metric that scored an answer in one of the runs only says of neither whether it was low.
+    A metric that scored an answer in only one of the two runs does not count, unless something
+    failed when the new run asked.
     """
 
     compared: ComparedRun
@@ -199,7 +201,7 @@ class Since:
 
     @cached_property
     def _seen(self) -> Sequence[tuple[SampleResult, bool, bool]]:
-        """The answers that the baseline scored: whether each was low, and whether it is."""
+        """The answers that the baseline scored: whether each was low, and whether it is now."""
         # It imports numpy, which runs without a comparison need not load.
         from pytest_rageval.stats.comparison import paired_scores
 
@@ -213,15 +215,15 @@ class Since:
             if is_scored(scored.get(sample.sample_id)):
                 names, is_lost = (*sample.scores, WEIGHTED_SCORE), _is_lost(sample)
                 pairs = {name: paired_scores(info, sample, baseline, name) for name in names}
-                even = {k: v for k, v in pairs.items() if all(map(is_scored, v)) or is_lost}
-                now, then = ({name: pair[at] for name, pair in even.items()} for at in (0, 1))
+                kept = {k: v for k, v in pairs.items() if all(map(is_scored, v)) or is_lost}
+                now, then = ({name: pair[at] for name, pair in kept.items()} for at in (0, 1))
                 seen.append((sample, _are_low(info, then), _are_low(info, now)))
         return seen
 
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """An answer with what is wrong with it; ``alike`` more could not be judged just so.
+    """An answer with what is wrong with it; ``alike`` more could not be judged for the same reason.
 
     ``blamed`` are the metrics of failed gates with their bounds, ``falls`` the weighted scores that
     it had in the baselines in which it was better.
@@ -235,7 +237,7 @@ class WrongAnswer:
 
     @cached_property
     def reference(self) -> str:
-        """The reference that shares most words with the answer, the first of equal ones."""
+        """The reference whose words are most like the answer's, the first of equal ones."""
         return closest(self.sample.answer or "", self.sample.references or ())
 
     @property
@@ -261,7 +263,7 @@ class WrongAnswer:
 
     @property
     def reasons(self) -> list[str]:
-        """What the judge says of the metrics that it misses."""
+        """What the judge says of the metrics for which it is low, unless ``missed`` has it."""
         sample, info = self.sample, self.view.result.info
         names = [missed.name for missed in shortfalls(sample, info.thresholds)]
         known = [name for name in names if name in sample.scores]
@@ -284,7 +286,8 @@ def gate_sentence(
 ) -> str:
     """Return what a failed gate found: ``f1 0.3000 is below 0.5000; worst doc_name: a.md 0.2500``.
 
-    The worst group is that of a field by which the scenario has gates, else of the documents.
+    The worst group is that of a field by which the scenario has gates, else of the documents; it is
+    left out unless ``known``, the gates by name, has this one.
     """
     name = shorten(verdict.name.removesuffix(".mean"))
     words = _SIGNS.sub(lambda found: f"{found[1]} {_WORDS[found[2]]} {found[3]}", verdict.message)
@@ -298,7 +301,7 @@ def _worst_group(result: ScenarioResult, gate: MeanGate, verdict: GateResult) ->
     """Return the field, the value and the mean of the group that is furthest beyond the bound.
 
     "" where the mean over all is not beyond it, where what leaves the mean is not known by group,
-    and where all groups are equal.
+    where all groups are equal, and with one group or fewer than two samples a group.
     """
     if verdict.observed is None or not _SIGNS.match(verdict.message) or gate.may_leave is not None:
         return ""
@@ -324,7 +327,9 @@ def _worst_group(result: ScenarioResult, gate: MeanGate, verdict: GateResult) ->
 
 
 def closest(answer: str, references: Sequence[str]) -> str:
-    """Return the reference that shares most words with the answer; "" without references.
+    """Return the reference whose words are most like the answer's; "" without references.
+
+    Likeness is the Dice coefficient of the words (CJK: characters) with their numbers.
 
     >>> closest("in five days", ["never", "five days"])
     'five days'
@@ -362,6 +367,7 @@ def _low(result: ScenarioResult, sample: SampleResult, blamed: Blamed) -> dict[s
     bounds = [(name, bound) for name, bound in blamed if bound is not None and name in scores]
     beyond = [(name, bound) for name, bound in bounds if not bound.holds(scores[name])]
     if beyond:
+        # Reversed: of several bounds of a metric the first one is told.
         return {name: bound.compare(scores[name]) for name, bound in reversed(beyond)}
     names = {name for name, _ in blamed}
     columns = [column for column in metrics if column.name in names]
@@ -401,7 +407,7 @@ def _are_low(info: ScenarioInfo, scores: Mapping[str, float | None]) -> bool:
 def _named(samples: Sequence[SampleResult], what: str, named: Container[int] = ()) -> str:
     """Return how many answers changed and their ids, the worst first; "" without any.
 
-    Those at the positions ``named`` are in a line above, and counted.
+    Those at the positions ``named`` have their ids in a line above: they are only counted.
     """
     if not samples:
         return ""
@@ -419,7 +425,7 @@ def _first(texts: Sequence[str], total: int, what: str) -> Iterator[str]:
 
 
 def variant_verdicts(results: Sequence[ScenarioResult]) -> Iterator[str]:
-    """Yield of each variant how it ended and its failed gates; nothing where all are green."""
+    """Yield how each variant ended and its failed gates, red ones first; nothing if none is red."""
     views = [RunView(result) for result in results]
     if not any(view.result.is_red for view in views):
         return

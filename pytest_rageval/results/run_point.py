@@ -95,7 +95,7 @@ class RunPoint(Value, frozen=True):
 
 
 def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint:
-    """Return the point of a result."""
+    """Return the point of a result; ``folder`` as in ``RunPoint``, "" if it has none yet."""
     info = result.info
     return replace(
         _measured(result, run, info.title, folder),
@@ -170,9 +170,9 @@ def _failed(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
 def change_of(name: str, before: RunPoint, after: RunPoint) -> str:
     """Return why a figure of two runs is not the same measure, in words; "" if it is.
 
-    ``name`` is a metric, or ``weighted_score``, which is another one with other metrics, weights
-    or definitions of the metrics that weigh. Both are other ones with other weights of documents.
-    What an old version did not record is taken as equal.
+    ``name`` is a metric or ``weighted_score``. Other weights of documents change both; a new
+    definition changes a metric; ``weighted_score`` changes with the metrics that weigh, their
+    weights and their definitions. What an old version did not record is taken as equal.
     """
     said = ["weights of documents changed"] if _are_docs_reweighed(before, after) else []
     if name != WEIGHTED_SCORE:
@@ -215,15 +215,15 @@ def _is_redefined(name: str, before: RunPoint, after: RunPoint) -> bool:
 
 
 def read_point(base: Path, folder: str) -> RunPoint | None:
-    """Return the point of the run in ``base / folder``; None if it cannot be read.
+    """Return the point of the run in ``base / folder``; None if this version cannot read it.
 
-    Only the head of ``results.json`` is read, not its samples.
+    Only the head of ``results.json`` is read, not its samples, and the commit of ``metadata.json``.
     """
     try:
         head = read_head(base / folder / "results.json")
-        f"{head.run.id}{head.run.started_at}".encode()  # of ours, none has half of a character
+        f"{head.run.id}{head.run.started_at}".encode()  # fails for half a character: not ours
     except (OSError, ValueError):
-        return None  # this version did not write the file
+        return None
     return replace(
         _measured(head, head.run, title_of(head.scenario.name, head.variant), folder),
         overridden=head.scenario.overridden,
@@ -241,7 +241,7 @@ class _Metadata(Value, frozen=True):
 
 
 def _commit(folder: Path) -> str | None:
-    """Return the commit that ``metadata.json`` names; that file may be missing or damaged."""
+    """Return the commit that ``metadata.json`` names; None if it is missing or damaged."""
     try:
         return from_json((folder / "metadata.json").read_bytes(), _Metadata).commit
     except (OSError, ValueError):

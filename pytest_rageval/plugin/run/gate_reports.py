@@ -50,16 +50,19 @@ class GateItem(pytest.Item):
         pytest.fail("a gate is decided at the end of the run, not as a test", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the file, the line from 0, and a heading that does not end like the node id."""
+        """Return the file, the line from 0, and a heading.
+
+        The heading does not end like the node id, in which pytest would replace the dots by colons.
+        """
         return self.path, self._line() - 1, self.heading
 
 
 def gate_items(
     config: pytest.Config, selected: Mapping[str, tuple[ScenarioInfo, pytest.Item]]
 ) -> Iterator[GateItem]:
-    """Yield the gates of scenarios, each given by its node id with its facts and one of its items.
+    """Yield the gates of scenarios: ``selected`` has, by node id, their facts and one item of each.
 
-    They come in the order of their reports. The gates of hooks are not known before the end.
+    The gates come in the order of their reports; those of hooks are not known before the end.
     """
     contests: dict[str, tuple[_Whole, pytest.Item]] = {}
     for info, item in sorted(selected.values(), key=lambda one: in_file_order(one[0])):
@@ -111,7 +114,8 @@ def report_failure(session: pytest.Session, result: ScenarioResult, what: str, t
 class _Whole(Value, frozen=True):
     """What a gate is about: a scenario or a variant, by its node id and title.
 
-    A gate is written in the file ``path`` at its ``line``; ``is_of_file``: the cases are, too.
+    ``path`` is the scenario file, ``line`` returns a gate's line in it, from 1; ``is_of_file``: the
+    cases are of that file, too, not of a test function.
     """
 
     nodeid: str
@@ -140,9 +144,9 @@ def _of_contest(config: pytest.Config, info: ScenarioInfo) -> _Whole:
 
 
 def _item(whole: _Whole, kind: str, gate: str, beside: pytest.Item | pytest.Session) -> GateItem:
-    """Return the item of a gate, below what holds ``beside``, a case of it or the whole session.
+    """Return the item of a gate, below what holds ``beside``: a case beside it, or the session.
 
-    A gate of a test function is in the function's file, at its line.
+    A gate of a test function is in the function's file, at the function's line.
     """
     name = one_line(gate)
     nodeid = f"{whole.nodeid}::{kind}:{name}"
@@ -167,7 +171,7 @@ def _report(item: GateItem, whole: _Whole, gate: GateResult, result: ScenarioRes
 
     If a plugin keeps the protocol from us, they are sent all the same.
     """
-    # Without the line of the item: to find it, the scenario is parsed again.
+    # Line 0, not that of the item: to find that one, the scenario would be parsed again.
     nodeid, location = item.nodeid, (whole.nodeid, 0, item.heading)
     width = terminal_width(item.config)
     text = gate_text(result, gate, width) if gate.outcome == "failed" else ""

@@ -169,7 +169,7 @@ def verdict_lines(gates: Iterable[GateResult], column: int, width: int) -> Itera
 
 
 def overridden_lines(info: ScenarioInfo) -> list[str]:
-    """Return a line with the overridden values of the file and the sources of the new ones."""
+    """Return a line with the file's overridden keys and what overrode each; [] without any."""
     pairs = zip(info.overridden, info.overridden_by, strict=True)
     listed = ", ".join(f"{name} ({source})" for name, source in pairs)
     return [f"overridden: {listed}"] if listed else []
@@ -180,9 +180,10 @@ def undecided_lines(
     left_out: Iterable[ScenarioInfo],
     contests: Iterable[VariantComparison] = (),
 ) -> Iterator[str]:
-    """Yield a line for each scenario with undecided gates, for users who read only the end.
+    """Yield a line for each undecided scenario or contest, for users who read only the end.
 
-    ``left_out`` are scenarios that were collected, but without a selected case.
+    ``contests`` have the gates that compare variants. ``left_out`` are scenarios that were
+    collected, but without a selected case.
     """
     for result in results:
         skipped = [gate for gate in result.gates if gate.outcome == "skipped"]
@@ -229,7 +230,7 @@ class ScenarioTable:
         terminal.section(f"rageval: {one_line(_heading(self.result.info))}", sep="=")
         write_lines(terminal, _head(view, width))
         write_lines(terminal, table.lines())
-        write_lines(terminal, chain(_remarks(view, width), _stability(result), _target(result)))
+        write_lines(terminal, chain(_notes(view, width), _stability(result), _target(result)))
         write_lines(terminal, _extent(view))
         if view.compared:
             # Not at the top, here and below: most runs have nothing of the kind.
@@ -270,7 +271,7 @@ def _head(view: RunView, width: int) -> Iterator[Line]:
         yield from ((line,) for line in wrong_lines(view, width))
 
 
-def _remarks(view: RunView, width: int) -> Iterator[Line]:
+def _notes(view: RunView, width: int) -> Iterator[Line]:
     """Yield what people and causes say of the figures, and what is missing in them."""
     for line in (*view.people, *view.causes):
         yield from prose(line, width)
@@ -299,7 +300,7 @@ def _extent(view: RunView) -> Iterator[Line]:
 
 
 def _stability(result: ScenarioResult) -> Iterator[Line]:
-    """Yield how many samples pass in some repeats only; nothing where no threshold says so."""
+    """Yield how many samples pass in some repeats only; nothing without thresholds or repeats."""
     if not result.info.thresholds or not any(sample.details for sample in result.samples):
         return
     from pytest_rageval.stats.stability import stability
