@@ -34,8 +34,8 @@ STYLES: Final = (
     "file",
     "superscript",
 )
-"""How citations are spelt: ``[1]``, ``【1】``, ``[^1]``, ``[citation:1]``, ``[doc1]``,
-``(source: x.pdf)``, ``[x.pdf]``, ``¹``; anything else is a regular expression with one group."""
+"""How citations are spelt: told from the answers, ``[1]``, ``【1】``, ``[^1]``, ``[citation:1]``,
+``[doc1]``, ``(source: x.pdf)``, ``[x.pdf]``, ``¹``. Else a regular expression with one group."""
 
 
 _Grade = Annotated[int, Field(ge=0, le=MAX_GRADE, strict=True)]
@@ -49,7 +49,7 @@ _Style = Annotated[str, WithJsonSchema({"anyOf": [{"enum": list(STYLES)}, _PATTE
 
 
 def _whole(value: Any) -> Any:
-    """Return a whole number, also one that is written as text; all else as it is."""
+    """Return a text, boolean or float that is a whole number as int; all else as it is."""
     is_whole = value.is_integer() if isinstance(value, float) else isinstance(value, str | bool)
     with suppress(ValueError):
         return int(value) if is_whole else value
@@ -175,10 +175,16 @@ class DiagnoseSpec(Spec):
     )
 
 
-def true_or_mapping(value: Any) -> Any:
-    """Return the mapping that ``true`` stands for, None for ``false``."""
+def true_or_keys(value: Any) -> Any:
+    """Return the mapping that ``true`` stands for, None for ``false``; all else as it is."""
     if isinstance(value, bool):
         return {} if value else None
+    return value
+
+
+def true_or_causes(value: Any) -> Any:
+    """Return what ``diagnose`` stands for; ValueError for what is no boolean, mapping or null."""
+    value = true_or_keys(value)
     if value is None or isinstance(value, dict | DiagnoseSpec):
         return value
     found = shorten(repr(value))
@@ -268,9 +274,9 @@ class HumanSpec(Spec):
     @model_validator(mode="after")
     def _asks_of_one_metric(self) -> HumanSpec:
         if self.question and len(self.of) > 1:
-            listed = ", ".join(self.of)
+            names = ", ".join(self.of)
             raise ValueError(
-                f"one 'question' cannot be that of {listed}; name one metric in 'of', or leave the "
+                f"one 'question' cannot be that of {names}; name one metric in 'of', or leave the "
                 "question to their rubrics"
             )
         return self
@@ -281,11 +287,4 @@ SECTIONS: Final = {
     "refusals": RefusalsSpec,
     "conversation": ConversationSpec,
 }
-"""The keys, each with the form of its value."""
-
-
-def true_or_keys(value: Any) -> Any:
-    """Return the mapping that ``true`` stands for, None for ``false``."""
-    if isinstance(value, bool):
-        return {} if value else None
-    return value
+"""The keys that a metric of its own switches on for all, each with the form of its value."""

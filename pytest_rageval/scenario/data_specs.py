@@ -88,10 +88,6 @@ DIVIDED: Final = (
 """The keys of ``split``: fields with lists, whose texts a mark may divide."""
 
 
-def _is_divided(name: str) -> bool:
-    return FIELD_OF.get(name, name) in DIVIDED
-
-
 class DatasetSpec(Spec):
     """Where the rows come from and which of them are used."""
 

@@ -71,10 +71,10 @@ _NAME = re.compile(rf"({_FIRST_WORD})([ -][^\W\d_]+|[ ]?\([^()]+\))*")
 
 
 def check_language(text: str) -> str:
-    """Return a code or a name; raise ValueError for a code that is unknown, or what is no name.
+    """Return ``text``: ``auto``, a code or a name; ValueError for an unknown code, or no name.
 
-    Names beyond those of the codes are taken as they are: a judge knows more languages. One of two
-    letters alone (Ga) would be a code.
+    Names beyond those of the codes are taken as they are: a judge knows more languages. A name of
+    two letters (Ga) is read as a code, and refused.
     """
     if text.lower() in ("auto", ENGLISH):
         return text
@@ -284,7 +284,8 @@ class ProfileSpec(JudgeSpec):
 
 
 _KNOWN_PROFILES = "known profiles"
-"""Under this key, which no file can have, an unknown profile is told the names of the others."""
+"""The key that hands the names of all profiles to the message for an unknown one."""
+
 _OF_OTHER_ROLES: Final[Mapping[str, Collection[str]]] = {
     "judge": ProfileSpec.model_fields.keys() - JudgeSpec.model_fields.keys(),
     "embedding": ProfileSpec.model_fields.keys() - EmbeddingSpec.model_fields.keys(),
@@ -310,8 +311,8 @@ def filled_roles(data: dict[str, Any]) -> dict[str, Any]:
 def _filled(given: Any, profiles: dict[str, Any], of_others: Collection[str]) -> Any:
     """Return a role with the keys of its profile that it does not have itself.
 
-    One without a profile comes back as it is. One that names an unknown profile gets the known
-    names, for the message.
+    A role without a profile comes back as it is; one with an unknown profile gets the names of the
+    known ones, for the message.
     """
     keys = given if isinstance(given, dict) else {"model": given}
     name = keys.get("profile", keys.get("model"))

@@ -1,7 +1,7 @@
-"""The keys of a scenario file as pydantic models, with those of ``data_specs`` and ``model_specs``.
+"""The keys of a scenario file as pydantic models, with those of the modules ``*_specs`` beside it.
 
 Short forms (a path for a data set, a number for a bound) are expanded before validation, so that
-each value has one shape behind it. Unknown keys are refused; keys that begin with ``x-`` are the
+each value has one shape after it. Unknown keys are refused; keys that begin with ``x-`` are the
 user's own. Names of metrics, gates and formats are bound later, in ``engine.planning``.
 """
 
@@ -30,8 +30,8 @@ from pytest_rageval.scenario.answer_specs import (
     FillSpec,
     HumanSpec,
     RefusalsSpec,
+    true_or_causes,
     true_or_keys,
-    true_or_mapping,
 )
 from pytest_rageval.scenario.conflicts import conflicts
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
@@ -169,7 +169,7 @@ class SampleSpec(Spec):
 
 
 def _one_or_several(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Return a list of runs to compare with; a mistake in a single one is at its own place."""
+    """Return a list of runs to compare with; a mistake in a single one is told without ``[0]``."""
     if value == []:
         raise ValueError("names no run; write one, or leave 'compare' out")
     is_one = value is not None and not isinstance(value, list)
@@ -249,7 +249,7 @@ class TargetSpec(Spec):
 
 
 def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
-    """Refuse a name that is given composed and decomposed, or with blanks: it looks the same."""
+    """Refuse names that look the same: composed and decomposed, or one with blanks around it."""
     seen: dict[str, str] = {}
     for name, weight in weights.items():
         first = seen.setdefault(normalize("NFC", name).strip(), name)
@@ -356,7 +356,7 @@ class Scenario(Spec):
     human: HumanSpec | None = Field(
         None, description="labels of people, that a metric is held against: files, or a mapping"
     )
-    diagnose: Annotated[DiagnoseSpec | None, BeforeValidator(true_or_mapping)] = Field(
+    diagnose: Annotated[DiagnoseSpec | None, BeforeValidator(true_or_causes)] = Field(
         None,
         description="finds the cause of each low answer: true, or the metrics that tell causes "
         "apart",
@@ -402,9 +402,9 @@ class Scenario(Spec):
 
 
 def null_says_something(path: Sequence[str | int]) -> bool | None:
-    """Return whether null is a value at ``path``, other than that of an absent key.
+    """Return whether null at ``path`` means something else than an absent key.
 
-    None where the schema has no such key: the path is in a part with keys of any name.
+    None where the schema does not name the key: it is unknown, or in a part with keys of any name.
     """
     model: type[BaseModel] | None = Scenario
     at, is_many, found = 0, False, None
@@ -424,14 +424,14 @@ def null_says_something(path: Sequence[str | int]) -> bool | None:
 def must_be_filled(path: YamlPath) -> bool:
     """Return whether an empty value at ``path`` of a scenario is a mistake.
 
-    Not in a row, where it is a missing one; nor is a variant that changes nothing.
+    It is none in a row, where a value may be missing, nor for a variant that changes nothing.
 
     >>> must_be_filled(("gates", "em")), must_be_filled(("dataset", 0, "answer"))
     (True, False)
     """
     if path[:1] == ("variants",) and path[1:]:
         return must_be_filled(path[2:])
-    is_ours = bool(path) and (path[0] in Scenario.model_fields or path[0] == "variants")
+    is_ours = bool(path) and path[0] in Scenario.model_fields
     section, step = path[:1], path[1:2]
     is_of_row = section in (("dataset",), ("answers",)) and (
         step == ("rows",) or any(isinstance(at, int) for at in step)

@@ -46,7 +46,7 @@ SOURCES: Final = (("path",), ("rows",), ("qrels_path", "run_path"))
 Steps = tuple[str, ...]
 
 _FILLED_LATER: Final[tuple[Steps, ...]] = (("dataset",), ("judge",))
-"""What keys of other systems, such as ``runtime``, are moved into when a variant is laid."""
+"""What keys of other systems, such as ``runtime``, are moved into once a variant is laid."""
 
 _FIRST: Final = {"profile": 0, "model": 1}
 """The keys of a role that are laid before its others."""
@@ -148,7 +148,7 @@ def variant_overrides(tree: YamlTree, name: str) -> list[Override]:
     """Return what lays the variant ``name`` over the rest of the tree, in the order to apply it.
 
     Mappings are merged, short forms expanded; lists and single values replace what is there, null
-    removes it. Where it names another source of rows, or another type of target, the other goes.
+    removes it. Another source of rows, or another type of target, removes the one that is there.
     """
     keys = tree.data[VARIANTS][name]
     found: list[Override] = []
@@ -158,7 +158,7 @@ def variant_overrides(tree: YamlTree, name: str) -> list[Override]:
         at = (VARIANTS, name, key)
         value = as_profile(tree.data, at, written)
         present = tree.data.get(key, ABSENT)
-        # A model without a profile is asked where it is without one.
+        # A model without a profile is not asked at the server of a profile that is there.
         if not (isinstance(value, dict) and "model" in value and "profile" not in value):
             present = as_profile(tree.data, at, present)
         found += _other_sources(tree, value, at) if key == "dataset" else ()
@@ -196,7 +196,7 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
 
 
 def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
-    """Yield what removes the rows of the scenario where the variant ``value`` has other ones."""
+    """Yield what removes the rows of the scenario where a variant's ``value`` has other ones."""
     given = expanded_short_form(("dataset",), value) or {}
     if not any(key in given for keys in SOURCES for key in keys):
         return

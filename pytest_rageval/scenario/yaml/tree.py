@@ -1,7 +1,7 @@
 """A YAML file as plain data that remembers the line of each value.
 
 Stricter than PyYAML's safe loader where its leniency hides mistakes: duplicate keys are problems,
-keys are always text; dates, sexagesimal numbers, yes and no stay text; alias bombs are refused.
+keys are always text; dates, 007, 1:30, yes, no, on and off stay text; alias bombs are refused.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from pytest_rageval.text.codec import CUT_DEPTH, MAX_DEPTH, TOO_DEEP_TO_READ, bl
 
 YamlPath = tuple[str | int, ...]
 
-# Far more than a scenario written by hand has, far less than what fills a memory.
-_MAX_ALIASED_NODES = 100_000
+_MAX_ALIASED_NODES = 100_000  # far more than one writes by hand, far less than fills a memory
 DEEPEST = MAX_DEPTH + len(("variants", "a variant", "dataset", "rows", 0))
 """How deep a scenario file may be nested: its rows may be as deep as those of other files."""
 _MAX_INT_BITS = 1000
@@ -63,7 +62,7 @@ class YamlTree:
         return self.source
 
     def problem(self, path: YamlPath, message: str, *, is_cause: bool = False) -> None:
-        """Note what is wrong with the value at ``path``."""
+        """Note what is wrong with the value at ``path``; ``is_cause`` as in ``Problem``."""
         self.problems.append(Problem(self.where(path), message, is_cause))
 
     def move(self, old: YamlPath, new: YamlPath) -> None:
@@ -74,7 +73,7 @@ class YamlTree:
         self.note_move(old, new)
 
     def copy_lines(self, old: YamlPath, new: YamlPath) -> None:
-        """Note that the value at ``new`` was written at ``old``, with all its parts."""
+        """Note that the parts of the value at ``new`` are from ``old``; ``new`` has an origin."""
         for path in [path for path in self.lines if path[: len(new)] == new]:
             del self.lines[path]
         for path, line in list(self.lines.items()):
@@ -86,7 +85,7 @@ class YamlTree:
         self._moves.append((dotted(old), dotted(new)))
 
     def as_written(self, message: str) -> str:
-        """Return a message that begins with one of our paths with the path that the user wrote."""
+        """Return a message in which the path that the user wrote replaces ours at the beginning."""
         for old, new in reversed(self._moves):
             rest = message.removeprefix(new)
             if rest != message and rest.startswith((":", ".", "[")):
@@ -127,7 +126,7 @@ class YamlTree:
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """Return a path as it is read aloud.
+    """Return a path as messages have it, cut to 120 characters.
 
     >>> dotted(("metrics", 1, "f1"))
     'metrics[1].f1'
@@ -155,7 +154,8 @@ def _check_step(parent: Any, step: str | int) -> None:
 def parse_yaml(text: str, source: str) -> YamlTree:
     """Return the tree of ``text``; ``source`` is the file's name in messages.
 
-    Raises ScenarioError for no YAML. Duplicate keys and unreadable values are in its ``problems``.
+    Raises ScenarioError for no YAML, too deep a value, or an alias bomb; duplicate keys and
+    unreadable values are in the tree's ``problems``.
     """
     return _parsed(text, source, DEEPEST)
 
@@ -179,7 +179,7 @@ def _parsed(text: str, source: str, deepest: int) -> YamlTree:
 
 
 class _TooDeepError(ScenarioError):
-    """A text is nested more than YAML's own reader takes."""
+    """A text is nested more deeply than YAML's own reader takes."""
 
 
 _BEGINS: Final = (
@@ -192,7 +192,7 @@ _ENDS: Final = (yaml.BlockEndToken, yaml.FlowSequenceEndToken, yaml.FlowMappingE
 
 
 class _Scanner(yaml.SafeLoader):
-    """Looks for no keys in what is cut off: with each it would look at all that it is in."""
+    """Looks for no keys in what is cut off: at each token it would go through all levels above."""
 
     def save_possible_simple_key(self) -> None:
         if self.flow_level <= CUT_DEPTH:
@@ -206,7 +206,7 @@ class _Scanner(yaml.SafeLoader):
 def _cut(text: str) -> str:
     """Return YAML without what is nested far too deep; all else stays on its line.
 
-    PyYAML's own scanner, which is slow, has no limit of depth. It ends where the text is no YAML.
+    PyYAML's own scanner, which is slow, has no limit of depth. It stops where the text is no YAML.
     """
     spans, start, level = [], 0, 0
     with suppress(yaml.YAMLError):
@@ -252,7 +252,7 @@ def _refuse_deep_text(text: str, source: str, loader: Any) -> None:
     # libyaml composes recursively in C and would end the process with a stack overflow. Its parser
     # is not recursive: it tells brackets from texts with brackets.
     depth, longest = 0, max(map(len, text.splitlines()), default=0)
-    may_be = text.count("[") + text.count("{") + longest > 5_000
+    may_be = text.count("[") + text.count("{") + longest > 5_000  # a level of blocks takes a column
     for event in yaml.parse(text, Loader=loader) if may_be else ():
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
@@ -280,7 +280,7 @@ class _Builder:
     def __init__(self, tree: YamlTree, deepest: int) -> None:
         self._tree = tree
         self._deepest = deepest
-        self._scalars = yaml.constructor.SafeConstructor()
+        self._constructor = yaml.constructor.SafeConstructor()
         self._seen: set[int] = set()
         self._open: set[int] = set()
         self._aliased = 0
@@ -369,7 +369,7 @@ class _Builder:
         if kind == "bool" and text.lower() in _TEXT_BOOLEANS:
             return text
         try:
-            value = getattr(self._scalars, f"construct_yaml_{kind}")(node)
+            value = getattr(self._constructor, f"construct_yaml_{kind}")(node)
             is_long = isinstance(value, int) and value.bit_length() > _MAX_INT_BITS
             is_in_row = self._is_in_rows(path)  # where it may be an id
             if is_in_row or not is_long:  # "where" names rows by what is in them
