@@ -133,7 +133,7 @@ def _fits(text: str, most: int) -> bool:
 
 
 WORST: Final = 5
-"""How many of the worst samples a reply has at most, of errors, and of reasons for one sample."""
+"""How many of the worst samples, of errors, and of reasons for a sample a reply has at most."""
 METRICS: Final = 40
 """How many metrics a reply has at most."""
 COMPARED_METRICS: Final = METRICS // 4
@@ -245,7 +245,7 @@ def counts_of(result: ScenarioResult) -> dict[str, int]:
 
 
 def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
-    """Return the failed gates with their message, and how many there are of the others."""
+    """Return the failed gates with messages, the names of the passed, how many are undecided."""
     failed, passed, skipped = (
         [gate for gate in gates if gate.outcome == outcome]
         for outcome in ("failed", "passed", "skipped")
@@ -271,7 +271,8 @@ def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
     """Return what is wrong: why scores are missing, the ``most`` worst samples with the reasons.
 
     Of samples that could not be judged for one and the same reason only the first is there, with
-    the number of those ``alike``. Last, how many more failed.
+    the number of those ``alike``. Last, how many more failed. Of a run that is not red the worst
+    are those that could be better.
     """
     found = WhatIsWrong(view)
     errors = [cut(error, width) for error in found.errors[:WORST]] or None
@@ -288,9 +289,8 @@ def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
 
 
 def _row_of_answer(answer: WrongAnswer, width: int) -> dict[str, Any]:
-    row = row_of(answer.sample, answer.view, width)
     return {
-        **row,
+        **_head_of(answer.sample, width),
         "why": [cut(reason, width) for reason in answer.missed[:WORST]],
         "alike": answer.alike or None,
     }
@@ -305,13 +305,17 @@ def could_be_better(sample: SampleResult) -> bool:
 
 def row_of(sample: SampleResult, view: RunView, width: int) -> dict[str, Any]:
     """Return a sample in short, with what it misses."""
+    reasons = [cut(reason, width) for reason in why(sample, view)[:WORST]]
+    return {**_head_of(sample, width), "why": reasons}
+
+
+def _head_of(sample: SampleResult, width: int) -> dict[str, Any]:
     return {
         "id": cut(sample.sample_id, NAME),
         "outcome": sample.outcome,
         "weighted_score": rounded(sample.weighted_score),
         "question": cut(sample.question, min(width, _QUESTION)),
         **cause_of(sample, width),
-        "why": [cut(reason, width) for reason in why(sample, view)[:WORST]],
     }
 
 

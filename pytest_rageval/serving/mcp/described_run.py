@@ -40,9 +40,9 @@ from pytest_rageval.serving.verdicts import Verdict, point_verdict, run_verdict,
 T = TypeVar("T")
 
 EVERY_S = 5.0
-"""How often a client that asks for it hears of the progress: more often than it loses patience."""
+"""Seconds between reports of progress to a client that asks for them: it must not lose patience."""
 
-_STEP = 1e-3
+_STEP = 1e-3  # by which a report rises when no case has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ async def _follow(project: Project, command: Sequence[str], report: Report) -> E
 
 
 async def _report_progress(child: Child, report: Report, before: float) -> float:
-    """Report how many cases have ended; the number must rise each time, whatever has happened."""
+    """Report how many cases have ended; return the number, which must rise each time."""
     counts = [event for event in child.events if event["event"] == "progress"]
     event = counts[-1] if counts else {}
     done, total = event.get("done", 0), event.get("total", 0)
@@ -157,7 +157,7 @@ class DescribedRun:
         }
 
     def _files(self) -> list[str]:
-        """Return the page that shows the variants side by side, if there is one."""
+        """Return the page that shows the variants side by side; [] if there is none."""
         homes = {part.folder.parent.parent for part in self._parts.values() if part.folder}
         pages = [home / SIDE_BY_SIDE for home in homes]
         return [self._project.paths.shown(page) for page in pages if page.is_file()]
@@ -182,7 +182,7 @@ class DescribedRun:
 
 
 class _Part:
-    """The files of a scenario, or of one variant of it."""
+    """The run of a scenario, or of one variant of it, as its files have it."""
 
     def __init__(self, project: Project, event: Mapping[str, Any]) -> None:
         self._project = project
@@ -199,6 +199,7 @@ class _Part:
         if self._run is None:
             return None
         head = self._run.head
+        # A result that was read back does not know the test function that may have judged it.
         return point_verdict(replace(point_of(self._run.view.result, head.run), judged=head.judged))
 
     def whole(self, width: int) -> dict[str, Any]:
@@ -245,9 +246,9 @@ class _Part:
             "weighted_score": found["weighted_score"],
             "metrics": {name: mean["mean"] for name, mean in list(metrics)[:COMPARED_METRICS]},
             "more_metrics": max(0, len(self._run.head.metrics) - COMPARED_METRICS) or None,
-            **{key: found[key] for key in _GATES if found[key]},
+            **{key: found[key] for key in _GATE_KEYS if found[key]},
             "errors": samples["errors"],
-            "worst": [{key: row.get(key) for key in _WORST} for row in samples["worst"]] or None,
+            "worst": [{key: row.get(key) for key in _ROW_KEYS} for row in samples["worst"]] or None,
             "more_failed": samples.get("more_failed"),
             "cost_usd": found["cost_usd"],
         }
@@ -267,14 +268,14 @@ class _Part:
 
 
 def _weightless(result: ScenarioResult) -> Iterator[str]:
-    """Yield how many samples count for nothing: a verdict without them is one of fewer rows."""
+    """Yield how many samples count for nothing: the verdict is then one of fewer rows."""
     n = sum(sample.sample_weight == 0 for sample in result.samples)
     if n:
         yield f"{n} of {len(result.samples)} samples weigh 0: no mean counts them"
 
 
-_WORST: Final = ("id", "why", "alike")
-_GATES: Final = ("gates_failed", "more_gates_failed", "gates_undecided")
+_ROW_KEYS: Final = ("id", "why", "alike")
+_GATE_KEYS: Final = ("gates_failed", "more_gates_failed", "gates_undecided")
 
 
 def _most(number: int, width: int) -> int:

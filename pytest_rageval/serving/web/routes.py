@@ -38,7 +38,8 @@ _POLICY: Final = (
     "img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
-# The page of a run has a policy of its own. Without allow-same-origin it cannot use the cookie.
+# Pages of runs and of variants have a policy of their own in their text; without allow-same-origin
+# they cannot use the cookie.
 _RUN_POLICY: Final = "sandbox allow-scripts allow-downloads; frame-ancestors 'self'"
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -138,7 +139,7 @@ async def _asset(_: AppService, request: web.Request) -> web.Response:
 
 
 def _file(name: str) -> web.Response:
-    """Return one of our files by its name in a list of them."""
+    """Return the file of this name in ``page_files``; Refused (404) for any other."""
     files = page_files()
     if name not in files:
         raise Refused(404, "no such file")
@@ -245,7 +246,7 @@ DBGPT_ROUTES: Final = (
 
 
 SHARED: Final = (*(name for name in assemble.SCRIPTS if name != "start.js"), "variant_words.js")
-"""Those of the report: all but the one that starts it."""
+"""Scripts of the report, but the one that starts it, and of the page of variants."""
 
 SCRIPTS: Final = (
     "api.js",
@@ -261,7 +262,7 @@ SCRIPTS: Final = (
     "saved_runs.js",
     "app.js",
 )
-"""Those of the app, which come after."""
+"""The app's own scripts, which come after the shared ones."""
 
 
 @cache
