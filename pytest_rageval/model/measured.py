@@ -51,6 +51,11 @@ class Setting(Value, frozen=True):
     may_be_absent: bool = False
     """Whether a run without it on record has none: it is written where the scenario has it."""
 
+    def text_in(self, measured: Mapping[str, Any], *, absent_counts: bool) -> str:
+        """Return its value, "" where it is not on record, unless that counts as null."""
+        is_told = absent_counts or self.name in measured
+        return shown_setting(measured.get(self.name)) if is_told else ""
+
 
 SETTINGS: Final = (
     Setting("top_k", refuses=True, of_variants=True),

@@ -20,7 +20,7 @@ from pytest_rageval.model import (
     SignificanceTest,
     value_text,
 )
-from pytest_rageval.model.measured import SETTINGS, Setting, shown_setting
+from pytest_rageval.model.measured import SETTINGS
 from pytest_rageval.stats.paired import compare_paired, correction_used
 from pytest_rageval.stats.summary import Groups, weighted_interval
 from pytest_rageval.stats.verdict import row_rules_out, score_of
@@ -351,9 +351,9 @@ def differences(
     yield from _of_runs(infos, "qrels", (info.judgements_sha256[:12] for info in infos), _ANYWAY)
     for setting in SETTINGS:
         if setting.refuses and not setting.of_variants:
-            yield from _of_runs(
-                infos, setting.name, map(partial(_setting_text, setting), infos), _ANYWAY
-            )
+            counts = setting.may_be_absent and _may_matter(setting.name, results, measured)
+            texts = (setting.text_in(info.measured, absent_counts=counts) for info in infos)
+            yield from _of_runs(infos, setting.name, texts, _ANYWAY)
     yield from _of_runs(infos, "group_by", (info.group_by or "nothing" for info in infos), _ANYWAY)
     if weighed:
         yield from _changed(results, "another weight", lambda one: one.sample_weight)
@@ -383,10 +383,12 @@ def _definitions(result: ScenarioResult) -> dict[str, str]:
     return {column.name: column.definition for column in result.info.metrics}
 
 
-def _setting_text(setting: Setting, info: ScenarioInfo) -> str:
-    """Return the value of a setting, "" for one that a saved run has not on record."""
-    known = info.measured
-    return shown_setting(known[setting.name]) if setting.name in known else ""
+def _may_matter(name: str, results: Sequence[ScenarioResult], metrics: Collection[str]) -> bool:
+    """Return whether a run that lacks this setting may score otherwise; then it counts as null."""
+    if name == "conversation":
+        return any("history" in row.judged_by for result in results for row in result.samples)
+    of_answers = {one.name for one in results[0].info.metrics if not one.retrieves}
+    return name != "citations" or not of_answers.isdisjoint(metrics)
 
 
 def _weights(info: ScenarioInfo) -> str:

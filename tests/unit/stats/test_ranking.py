@@ -537,6 +537,53 @@ def test_what_a_run_does_not_say_is_no_difference() -> None:
     assert rank(run_of("v", ONES, marks=asked, judgements_sha256="abc"), plain).undecided == ""
 
 
+REFUSALS = {"refusals": {"detect": "phrases", "also": ["nope"]}}
+SEARCH = MetricColumn("f1", definition="f1 1", retrieves=True)
+FOLLOWS_ON = {"s1": {"judged_by": {"history": "aa"}}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more"),
+    [
+        (REFUSALS, REFUSALS, {}),
+        (REFUSALS, {**REFUSALS, "conversation": {"turns": 6}}, {}),  # no metric sees the history
+        ({"citations": {"style": "auto"}}, {}, {"column": SEARCH}),
+        ({"refusals": None}, {}, {}),
+        ({"top_k": 5}, {"top_k": None}, {}),
+        ({"top_k": 5}, {}, {}),
+        ({"empty_answer": "worst"}, {}, {}),  # of an older run
+        ({"on_invalid": "error"}, {"on_invalid": "skip"}, {}),
+        ({}, {"empty_answer": "worst", "on_invalid": "error", "tolerate": None}, {}),
+        ({"conversation": {"turns": 6}}, {"conversation": {"turns": 6}}, {"marks": FOLLOWS_ON}),
+    ],
+)
+def test_settings_that_are_alike_or_make_no_difference_compare(
+    first: dict[str, Any], second: dict[str, Any], more: dict[str, Any]
+) -> None:
+    found = rank(other("v", measured=first, **more), other("u", measured=second, **more))
+    assert found.undecided == ""
+    assert letters(found) == {"v": "a", "u": "a"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (REFUSALS, "refusals: null in v, but {'detect': 'phrases', 'also': ['nope']} in u"),
+        ({"citations": {"base": 0}}, "citations: null in v, but {'base': 0} in u"),
+        ({"conversation": {"turns": 6}}, "conversation: null in v, but {'turns': 6} in u"),
+    ],
+)
+def test_a_setting_that_only_some_variants_have_does_not_compare(
+    changes: dict[str, Any], message: str
+) -> None:
+    known = {"empty_answer": "worst"}
+    second = other("u", measured=known | changes, marks=FOLLOWS_ON)
+    for lacking in (known, {}):  # nothing of it was on record before there was one
+        found = rank(other("v", measured=lacking), second)
+        assert found.undecided == f"{message}; to rank them anyway: 'best: {{anyway: true}}'"
+        assert letters(found) == {"v": "", "u": ""}
+
+
 def test_other_weights_of_metrics_ask_for_one_metric() -> None:
     rows: list[Any] = [(0.5, 1.0, 0.75)] * 8
     heavy = replace(EM, weight=3.0)
