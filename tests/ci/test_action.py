@@ -17,7 +17,7 @@ import action_badge
 import action_comment
 import pytest
 import yaml
-from action_report import ROOM, Run, report_text
+from action_report import ROOM, Run, read_run, report_text
 from fake_github import REPOSITORY, TOKEN, FakeGitHub
 from github_api import ApiError, Repository
 
@@ -480,6 +480,80 @@ def test_main_keeps_the_saved_run_of_what_did_not_run_this_time(job: Job) -> Non
     assert job.run()[0] == 0
     assert (job.kept / "garden" / "main.json").is_file()
     assert other.is_file()
+
+
+REGRESSION = "no_regression: {metrics: [em], max_drop: 0.02}"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("event", ["push", "pull_request"])
+def test_a_gate_that_has_no_saved_run_yet_is_not_red_and_says_so(job: Job, event: str) -> None:
+    """Else the scenario that a pull request adds, and the first run of main, could only be red."""
+    job.write(right=8)
+    text = SCENARIO.replace("{em: 0.5}", f"{{em: 0.5, {REGRESSION}}}\ncompare: main")
+    (job.folder / "garden.rageval.yaml").write_text(text, "utf-8")
+    job.happens(event, {}, "refs/heads/main")
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (0, "0", "not judged")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert "- garden: **undecided**: 1 of 3 gates undecided; 8 of 8 cases passed; " in report
+    assert "there is no saved run 'main' for its gates yet" in report
+    job.environ["ACTION_COMPARE_FAIL"] = "em:0.02"
+    status, outputs = job.run()
+    expected = (0, "passed") if event == "push" else (1, "error")
+    assert (status, outputs["verdict"]) == expected
+
+
+LATER = {"outcome": "skipped", "baseline": "main", "message": "not compared with 'main'"}
+
+
+@pytest.mark.parametrize(
+    ("gates", "changes", "is_first"),
+    [
+        ([LATER], {}, True),
+        ([{"outcome": "passed", "message": "1 >= 0"}, LATER, LATER], {}, True),
+        ([{**LATER, "message": f"{LATER['message']}; left out, as all: a"}], {}, True),
+        ([], {}, False),
+        ([LATER], {"complete": False}, False),
+        (
+            [LATER, {**LATER, "baseline": "other", "message": "not compared with 'other'"}],
+            {},
+            False,
+        ),
+        ([{**LATER, "message": "3 of 8 samples ran"}], {}, False),
+        ([LATER, {"outcome": "skipped", "message": "3 of 8 samples ran"}], {}, False),
+        ([{"outcome": "skipped", "message": LATER["message"]}], {}, False),
+        ([LATER], {"comparisons": [{"baseline": "main"}]}, False),
+    ],
+)
+def test_only_what_waits_for_the_saved_run_is_a_first_run(
+    job: Job, gates: list[dict[str, Any]], changes: dict[str, Any], is_first: bool
+) -> None:
+    known = {"scenario": {"path": "g.yaml"}, "complete": True, "comparisons": []}
+    folder = job.folder / "garden" / "20261123"
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text(json.dumps({**known, "gates": gates, **changes}), "utf-8")
+    (folder / "summary.md").write_text("# garden\n\n**undecided**: 1 of 3\n", "utf-8")
+    run = read_run(folder, "main")
+    assert run.is_unclear
+    assert run.is_first is is_first
+    assert not read_run(folder, "main-2").is_first
+    assert not read_run(folder, "").is_first
+    (folder / "summary.md").write_text("# garden\n\n**FAILED**: 1 of 3\n", "utf-8")
+    assert not read_run(folder, "main").is_first
+
+
+def test_what_is_undecided_beside_a_saved_run_stays_red() -> None:
+    """It was refused, or replaced: what pytest says of it is not that there is none."""
+    import action_run
+
+    runs = [
+        Run(Path(".rageval", name, "20261123"), f"# {name}\n\n**undecided**: 1\n", False, "", one)
+        for name, one in (("a", True), ("b", True), ("c", False))
+    ]
+    waiting = action_run._waiting(runs, {Path("a")})
+    assert [run.title for run in waiting] == ["b"]
+    assert action_run._not_judged(runs, waiting) == [f"{name}: **undecided**: 1" for name in "ac"]
 
 
 # The report.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 ROOM = 65_000
 """In characters: a comment holds 65,536, and marker and links are added."""
@@ -27,13 +28,15 @@ MEANINGS = {
 class Run:
     """A run folder: where it is, its ``summary.md``, and whether it was compared with the baseline.
 
-    ``path`` is the scenario's file as pytest names it, relative to its rootdir.
+    ``path`` is the scenario's file as pytest names it, relative to its rootdir. ``is_first``: it is
+    undecided only because the saved run that gates compare with is not there yet.
     """
 
     folder: Path
     summary: str
     is_compared: bool
     path: str = ""
+    is_first: bool = False
 
     @property
     def title(self) -> str:
@@ -76,7 +79,19 @@ def read_run(folder: Path, baseline: str) -> Run:
     summary = file.read_text("utf-8") if file.is_file() else f"# {folder.parent.name}\n"
     compared = results.get("comparisons", [results.get("comparison")])
     is_compared = any(one and one["baseline"] == baseline for one in compared)
-    return Run(folder, summary, is_compared, results["scenario"]["path"])
+    run = Run(folder, summary, is_compared, results["scenario"]["path"])
+    is_undecided = run.verdict.startswith("**undecided**") and results.get("complete") is True
+    waits = not is_compared and _waits(results.get("gates", ()), baseline)
+    return replace(run, is_first=is_undecided and waits)
+
+
+def _waits(gates: Sequence[Mapping[str, Any]], baseline: str) -> bool:
+    """Return whether all that is skipped is so because nothing was compared with the baseline."""
+    skipped = [gate for gate in gates if gate["outcome"] == "skipped"]
+    said = f"not compared with {baseline!r}"
+    return bool(skipped) and all(
+        gate.get("baseline") == baseline and gate["message"].startswith(said) for gate in skipped
+    )
 
 
 def contests(runs: Sequence[Run]) -> list[str]:

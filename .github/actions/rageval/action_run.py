@@ -35,7 +35,8 @@ def main() -> int:
     keep_baselines(environ)
     new = sorted(run_folders(BASE) - before)
     runs = [read_run(folder, environ["ACTION_BASELINE"]) for folder in new]
-    lacks = _not_judged(runs) if status == 0 else []
+    waiting = _waiting(runs, saved) if status == 0 else []
+    lacks = _not_judged(runs, waiting) if status == 0 else []
     lost = without_a_run(environ, runs) if runs and status in (0, 1) else []
     lacks += [f"{one}: NOT JUDGED, it left no results; the log says why" for one in lost]
     idle = [f"{run.title}: {run.verdict}; {_GATES}" for run in runs if run.is_idle]
@@ -43,7 +44,9 @@ def main() -> int:
     if not is_default:
         lacks += _undecided(environ, runs, saved)
         remarks = _not_compared(environ, runs, saved)
-    verdict = _verdict(status, runs, lacks, idle)
+    later = f"there is no saved run '{environ['ACTION_BASELINE']}' for its gates yet"
+    remarks += [f"{run.title}: {run.verdict}; {later}" for run in waiting]
+    verdict = _verdict(status, runs, lacks, [*idle, *waiting])
     # What the default branch only saves, 'compare-fail' judges in pull requests.
     (remarks if is_default and _lines(environ["ACTION_COMPARE_FAIL"]) else lacks).extend(idle)
     for level, notes in (("error", lacks), ("warning", remarks)):
@@ -162,7 +165,12 @@ def without_a_run(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:
     return sorted(named[path] for path in lacking if Path(path).is_file())
 
 
-def _not_judged(runs: Sequence[Run]) -> list[str]:
+def _waiting(runs: Sequence[Run], saved: set[Path]) -> list[Run]:
+    """Return the runs that are undecided because the default branch has not saved one yet."""
+    return [run for run in runs if run.is_first and _place(run) not in saved]
+
+
+def _not_judged(runs: Sequence[Run], waiting: Sequence[Run]) -> list[str]:
     """Return why a run is red that pytest called green."""
     if not runs:
         said = (
@@ -170,12 +178,12 @@ def _not_judged(runs: Sequence[Run]) -> list[str]:
             "does no other option name another folder?"
         )
         return [said]
-    return [f"{run.title}: {run.verdict}" for run in runs if run.is_unclear]
+    return [f"{run.title}: {run.verdict}" for run in runs if run.is_unclear and run not in waiting]
 
 
-def _verdict(status: int, runs: Sequence[Run], lacks: Sequence[str], idle: Sequence[str]) -> str:
+def _verdict(status: int, runs: Sequence[Run], lacks: Sequence[str], unjudged: object) -> str:
     if status == 0 and not lacks:
-        return "not judged" if idle else "passed"
+        return "not judged" if unjudged else "passed"
     return "failed" if status == 1 and runs else "error"
 
 
