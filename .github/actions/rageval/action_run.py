@@ -35,12 +35,13 @@ def main() -> int:
     keep_baselines(environ)
     new = sorted(run_folders(BASE) - before)
     runs = [read_run(folder, environ["ACTION_BASELINE"]) for folder in new]
-    waiting = _waiting(runs, saved) if status == 0 else []
+    # A pull request without any saved run may have lost them all: its gates then stay undecided.
+    is_default, remarks = is_default_branch(environ), list[str]()
+    waiting = _waiting(runs, saved) if status == 0 and (is_default or saved) else []
     lacks = _not_judged(runs, waiting) if status == 0 else []
     lost = without_a_run(environ, runs) if runs and status in (0, 1) else []
     lacks += [f"{one}: NOT JUDGED, it left no results; the log says why" for one in lost]
     idle = [f"{run.title}: {run.verdict}; {_GATES}" for run in runs if run.is_idle]
-    is_default, remarks = is_default_branch(environ), list[str]()
     if not is_default:
         lacks += _undecided(environ, runs, saved)
         remarks = _not_compared(environ, runs, saved)
