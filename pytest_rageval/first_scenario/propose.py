@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -49,6 +49,10 @@ from pytest_rageval.scenario.recognise import (
 
 TRIED_ROWS: Final = 3
 _MOST_TRIED: Final = 200
+_COMPARED: Final = {
+    "answer": ("references", "must_include", "must_not_include", "nuggets"),
+    "references": ("answer",),
+}
 _OF_COLUMNS: Final = ("variants", "left_out")
 
 
@@ -227,7 +231,23 @@ def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
         and column not in mapped.served | left_out
         and table[column].filled
     }
-    return replace(mapped, fields={**mapped.fields, **found})
+    return _without_verdicts(replace(mapped, fields={**mapped.fields, **found}), found, table)
+
+
+def _without_verdicts(mapped: Mapped, found: Iterable[str], table: Table) -> Mapped:
+    """Return the fields without yes and no, or 1 and 0, that only a reader ``found``.
+
+    They say nothing that could be compared with the texts beside them.
+    """
+    fields, notes = dict(mapped.fields), [*mapped.notes]
+    for name, others in _COMPARED.items():
+        column = table[fields[name].column] if name in found else None
+        beside = [table[fields[other].column] for other in others if other in fields]
+        if column and beside and all(map(column.are_verdicts_beside, beside)):
+            del fields[name]
+            why = f"{column.name!r} says yes and no, or 1 and 0, beside texts in {beside[0].name!r}"
+            notes.append((f"{why}; to take it nevertheless", Way("", name, column.name)))
+    return replace(mapped, fields=fields, notes=tuple(notes))
 
 
 def _refuse_scenario(data: Path, shown: str) -> None:

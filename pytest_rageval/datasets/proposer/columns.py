@@ -19,6 +19,10 @@ from pytest_rageval.text.printable import one_line
 
 _DEPTH: Final = 2
 _FLAGS: Final = frozenset({"true", "false", "yes", "no", "ja", "nein", "si", "sí", "oui", "non"})
+_SAYS_YES_OR_NO: Final = re.compile(rf"\W*(?:{'|'.join(_FLAGS)})\b", re.IGNORECASE)
+_ENDS_IN_0_OR_1: Final = re.compile(r"(?<![\w.,^\[【-])[01](?:\.0+)?(?![\]】])\D*$")
+"""The last number of a text, unless it cites a passage: ``[1]``."""
+
 _WIDTH: Final = 30
 _EXAMPLES: Final = 3
 _SEEN: Final = 50
@@ -107,6 +111,16 @@ class Column:
     def are_flags(self) -> bool:
         """Whether nearly all cells say yes and no, also as 1 and 0."""
         return self.is_flag or {*map(str, self.distinct)} <= {"0", "1", "0.0", "1.0"}
+
+    def are_verdicts_beside(self, other: Column) -> bool:
+        """Return whether yes and no, or 1 and 0, stand beside texts of which few say the same.
+
+        Such texts begin with yes or no, or end with the number; numbers are of the same kind, too.
+        """
+        if not self.are_flags or other.are_flags or other.is_number:
+            return False
+        says = _SAYS_YES_OR_NO.match if self.is_flag else _ENDS_IN_0_OR_1.search
+        return sum(says(text) is not None for text in other.texts) * 2 < len(other.texts)
 
     @cached_property
     def are_addresses(self) -> bool:

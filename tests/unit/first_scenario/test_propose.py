@@ -345,3 +345,76 @@ def test_a_path_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
     """X2, K17: in words."""
     with pytest.raises(ScenarioError, match="gold"):
         proposed(tmp_path, ROWS, {"key_map": {"references": "gold[*].text"}})
+
+
+FLAGS = ("yes", "no", "yes", "no")
+BITS = (1, 0, 1, 0)
+SHORT = ("five days", "no fee", "the shop", "in Paris")
+PROSE = tuple(f"As far as the shop can tell you, that is {text}." for text in SHORT)
+COUNTED = tuple(f"There are 2 boxes less {2 - bit}, so that makes {bit}." for bit in BITS)
+HELD = tuple([text] for text in SHORT)
+
+
+def of_columns(**columns: Any) -> list[dict[str, Any]]:
+    columns = {"question": ("Is it?", "And so?", "Who pays?", "How?"), **columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "fields"),
+    [
+        ({"prediction": FLAGS, "reference": FLAGS}, "prediction reference"),
+        ({"response": FLAGS, "reference": ("Yes.", "no", "maybe", "no")}, "response reference"),
+        ({"pred_answer": FLAGS, "reference": (["yes"], ["no", "x"]) * 2}, "pred_answer reference"),
+        ({"response": ("ja", "nein") * 2, "reference": ("Ja", "Nein") * 2}, "response reference"),
+        ({"answer": FLAGS, "expected": ("Yes, in 5 days", "No", "So", "So")}, "answer expected"),
+        ({"prediction": FLAGS, "expected": BITS}, "prediction expected"),
+        ({"prediction": FLAGS, "reference": FLAGS, "must_include": HELD}, "prediction reference"),
+        ({"prediction": BITS, "expected": ("1", "0") * 2}, "prediction expected"),
+        ({"prediction": BITS, "expected": (3, 1, 2, 0)}, "prediction expected"),
+        ({"prediction": BITS, "expected": (30, 12, 25, 7)}, "prediction expected"),
+        ({"response": BITS, "expected": ("good: 1", "bad: 0") * 2}, "response expected"),
+        ({"response": ("1", "N/A", "0", "1"), "expected": BITS}, "response expected"),
+        ({"response": COUNTED, "expected": BITS}, "response expected"),
+        ({"response": PROSE, "expected": (3, 1, 2, 0)}, "response expected"),
+        ({"response": PROSE, "reference": BITS}, "response reference"),
+        ({"response": PROSE, "reference": FLAGS}, "response reference"),
+        ({"response": PROSE, "expected": SHORT, "is_correct": BITS}, "response expected"),
+        ({"expected": BITS}, "- expected"),
+        ({"expected": BITS, "answer_explanation": PROSE}, "- expected"),
+        ({"answer": FLAGS, "must_satisfy": PROSE}, "answer -"),
+    ],
+)  # fmt: skip
+def test_flags_are_compared_with_flags(
+    tmp_path: Path, columns: dict[str, Any], fields: str
+) -> None:
+    """And numbers with numbers; none of it is asked about."""
+    found = proposed(tmp_path, of_columns(**columns))
+    served = {name: one.column for name, one in found.mapped.fields.items()}
+    assert f"{served.get('answer', '-')} {served.get('references', '-')}" == fields
+
+
+@pytest.mark.parametrize(
+    ("columns", "flag"),
+    [
+        ({"expected": SHORT, "prediction": FLAGS}, "answer=prediction"),
+        ({"expected": PROSE, "prediction": ("1", "0", "1", "1")}, "answer=prediction"),
+        ({"reference": SHORT, "prediction": ("True", "False") * 2}, "answer=prediction"),
+        ({"expected": SHORT, "answer": BITS}, "answer=answer"),
+        ({"must_include": HELD, "answer": FLAGS}, "answer=answer"),
+        ({"must_include": HELD, "response": PROSE, "expected": FLAGS}, "references=expected"),
+    ],
+)
+def test_a_flag_beside_texts_is_taken_only_by_an_option(
+    tmp_path: Path, columns: dict[str, Any], flag: str
+) -> None:
+    """K9: a reader that takes it by its name is no reason to measure it."""
+    rows = of_columns(**columns)
+    found, (field, column) = proposed(tmp_path, rows), flag.split("=")
+    assert field not in found.mapped.fields
+    assert found.measures.asks == (("answer",) if field == "answer" else ())
+    (line,) = found.open_lines
+    assert line.startswith(f"{column!r} says yes and no, or 1 and 0, beside texts in ")
+    assert line.endswith(f"; to take it nevertheless: --rag-set=dataset.key_map.{flag}")
+    taken = proposed(tmp_path, rows, {"key_map": {field: column}})
+    assert taken.mapped.fields[field].column == column

@@ -109,6 +109,7 @@ RUN_WORDS.unshift(
   [/^a system said it$/, "它是系统的回答"],
   [/^('.+') are parts of a list: write it into one column$/, "$1 是一个列表的各部分：请写入一列"],
   [/^('.+?') repeats (.+): a label, no text to compare/, "$1 反复出现 $2：是标签，不是可对比的文本"],
+  [/^('.+?') says yes and no, or 1 and 0, beside texts in ('.+?')(?=；|$)/, "$1 是“是/否”或 1/0，而 $2 是文本"],
   [/^('.+?') is filled in (\d+) of (\d+) rows only, and rows without it would be skipped/, "$3 行中只有 $2 行填写了 $1，没有填写的行会被跳过"],
   [/^('.+?') holds wrong passages, too \(see ('.+?')\)/, "$1 中也有错误的段落（见 $2）"],
   [/^no id in ('.+?') is ever found in ('.+?')(?=；|$)/, "$1 中的 id 从未出现在 $2 中"],
