@@ -300,7 +300,8 @@ class Answers(Draft):
         kinds = kinds_of(name)
         if ("context" in kinds and column.is_text) or self._field_of(name).startswith("contexts"):
             return True
-        if "run" in kinds or (kinds & {"gold", "reference"} and column.is_flag):
+        is_verdict = column.is_flag or (self._field_of(name) == "references" and column.are_flags)
+        if "run" in kinds or (kinds & {"gold", "reference"} and is_verdict):
             return True
         return "score" in kinds and (column.is_number or len(column.distinct) <= _FEW)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pytest_rageval.datasets.proposer.columns import Table
+from pytest_rageval.datasets.proposer.columns import Column, Table
 from pytest_rageval.datasets.proposer.names import (
     CHECK_FIELDS,
     Spoken,
@@ -120,6 +120,8 @@ class Draft:
             values = ", ".join(map(repr, cells.distinct[:3]))
             self._note(f"{column!r} repeats {values}: a label, no text to compare", name, column)
             return False
+        if name == "references" and surely != Surely.DOCUMENTED and self._is_verdict(cells):
+            return False
         is_only_gold = "references" not in self.fields or surely != Surely.DOCUMENTED
         if name in CHECK_FIELDS and cells.share < SPARSE and is_only_gold:
             filled = f"{len(cells.filled)} of {len(cells.cells)} rows"
@@ -127,6 +129,13 @@ class Draft:
             self._note(why, name, column)
             return False
         return True
+
+    def _is_verdict(self, cells: Column) -> bool:
+        """Return whether cells say of a system's answers whether they are right."""
+        named = (*self._of("answer"), *self._of("answer?"))
+        answers = [name for name in named if self._spoken[name].surely < Surely.UNSURE]
+        answers += [self.fields["answer"].column] if "answer" in self.fields else []
+        return any(cells.are_verdicts_beside(self.table[name]) for name in answers)
 
     def _note(self, why: str, name: str, column: str) -> None:
         self.notes.append((f"{why}; to take it nevertheless", Way("", name, column)))

@@ -287,7 +287,11 @@ def could_be(table: Table, name: str) -> Iterator[str]:
     prose = [column.name for column in texts if column.is_prose]
     yield from dict.fromkeys([*prose, *(column.name for column in texts)])
     if name == "references":
-        flags = (one.name for one in table.columns if one.says_yes_or_no and one.share > SPARSE)
+        flags = (
+            one.name
+            for one in table.columns
+            if (one.says_yes_or_no or (one.are_flags and not one.is_flag)) and one.share > SPARSE
+        )
         yield from (one for one in flags if "gold" in kinds_of(one) and not kinds_of(one) & other)
 
 

@@ -352,6 +352,8 @@ BITS = (1, 0, 1, 0)
 SHORT = ("five days", "no fee", "the shop", "in Paris")
 PROSE = tuple(f"As far as the shop can tell you, that is {text}." for text in SHORT)
 COUNTED = tuple(f"There are 2 boxes less {2 - bit}, so that makes {bit}." for bit in BITS)
+CITED = tuple(f"{text} [1]" for text in PROSE)
+AGREED = tuple(f"Yes, {text}" for text in PROSE)
 HELD = tuple([text] for text in SHORT)
 
 
@@ -402,6 +404,7 @@ def test_flags_are_compared_with_flags(
         ({"reference": SHORT, "prediction": ("True", "False") * 2}, "answer=prediction"),
         ({"expected": SHORT, "answer": BITS}, "answer=answer"),
         ({"must_include": HELD, "answer": FLAGS}, "answer=answer"),
+        ({"must_include": HELD, "response": PROSE, "expected": BITS}, "references=expected"),
         ({"must_include": HELD, "response": PROSE, "expected": FLAGS}, "references=expected"),
     ],
 )
@@ -418,3 +421,30 @@ def test_a_flag_beside_texts_is_taken_only_by_an_option(
     assert line.endswith(f"; to take it nevertheless: --rag-set=dataset.key_map.{flag}")
     taken = proposed(tmp_path, rows, {"key_map": {field: column}})
     assert taken.mapped.fields[field].column == column
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"response": PROSE, "expected": BITS},
+        {"response": SHORT, "expected": ("1.0", "0.0", "1.0", "1.0")},
+        {"response": CITED, "expected": BITS},
+        {"response": AGREED, "expected": BITS},
+        {"response": (*PROSE[:3], None), "expected": (*BITS[:3], None)},
+    ],
+)
+def test_0_and_1_beside_answers_are_asked_about(tmp_path: Path, columns: dict[str, Any]) -> None:
+    """As yes and no are: whether people found the answers right, or the gold."""
+    message = refused(tmp_path, of_columns(**columns))
+    assert "no gold: no column says what is right" in message
+    assert "'expected' is the right answer, add --rag-set=dataset.key_map.references=exp" in message
+
+
+@pytest.mark.parametrize("answer", [PROSE, SHORT])
+def test_0_and_1_beside_a_bare_answer_make_it_no_gold(tmp_path: Path, answer: Any) -> None:
+    columns = {"question": [f"{at}?" for at in range(20)], "answer": answer * 5}
+    message = refused(tmp_path, of_columns(**columns, expected=BITS * 5))
+    assert "'answer' may be the right answer, or what a system said" in message
+    columns["answer"] = SHORT * 5
+    found = proposed(tmp_path, of_columns(**columns, has_reference=BITS * 5))
+    assert found.mapped.fields["references"].column == "answer"
