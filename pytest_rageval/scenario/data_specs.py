@@ -125,8 +125,8 @@ class DatasetSpec(Spec):
     seed: Whole = Field(42, description="for shuffle")
     on_invalid: OnInvalid = Field(
         "fail",
-        description="how a row is reported that cannot be read as a sample, unless it is marked"
-        " itself; fail is an ERROR",
+        description="how a row is reported that cannot be read as a sample, unless marked"
+        " skip; fail is an ERROR (x if marked xfail)",
     )
     blank_answer: Literal["missing", "empty"] = Field(
         "missing",
