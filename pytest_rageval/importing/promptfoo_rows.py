@@ -48,10 +48,13 @@ _QUESTION_NAMES: Final = (
 
 @dataclass(slots=True)
 class ImportedTests:
-    """What the tests became. ``metrics`` have the least score of each.
+    """What the tests became: ``rows``, and what the scenario has to say for all of them.
 
-    ``scripts`` have the names of their functions. ``weakened`` rows keep only the checks of
-    ``defaultTest``. ``kept_out`` are rows with the names of variables that hold ``keys``.
+    ``checks`` are those of the rows, counted, and ``threshold`` the share that has to hold.
+    ``weakened`` rows, counted, keep only the checks of ``defaultTest``. ``metrics`` have the
+    threshold of each, ``scripts`` the names of their functions. ``question`` is the variable that
+    became the question. ``kept_out`` are rows, each with the name of a variable or of metadata that
+    was left out, because it holds one of ``keys``. The caller adds ``module`` and ``calls``.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -70,9 +73,10 @@ class ImportedTests:
 
 @dataclass(slots=True)
 class _Entry:
-    """A test, its row, and its asserts that are metrics here, by their types, with their places.
+    """A test and its row. ``measured`` are its asserts that are metrics here, by type, with places.
 
-    ``own`` are the kinds of what was taken beside the asserts of ``defaultTest``.
+    ``own`` says what was taken of the test's own asserts, without those of ``defaultTest``: the
+    types of metrics, and "check" for all else.
     """
 
     test: Test
@@ -83,9 +87,10 @@ class _Entry:
 
 
 class Rows:
-    """Collects the rows, and what each of their asserts became; ``grader`` is that of all tests.
+    """Collects the rows, and what each of their asserts became.
 
-    ``keys`` are those of what is asked, which no row may say.
+    ``grader`` is the provider that judges all tests; ``keys`` are the secrets of the providers,
+    which no row may say.
     """
 
     def __init__(
@@ -109,7 +114,7 @@ class Rows:
         self._tests.rows.append(row)
 
     def lack(self) -> str:
-        """Return why there is no check."""
+        """Return why no test has a check, when none has one."""
         if not self._entries:
             return "it has no tests that could be taken"
         asks = any(entry.test.asserts or not entry.is_whole for entry in self._entries)
@@ -142,7 +147,10 @@ class Rows:
         entry.own |= {taken.kind if isinstance(taken, Measured) else "check"} if is_own else set()
 
     def _taken(self, given: dict[str, Any], test: Test) -> Taken:
-        """Return what an assert is here, of the output as it is before any transform."""
+        """Return what an assert is here, said of the output before any transform of the test.
+
+        Raises NotTakenError, or ScenarioError for a schema that is no YAML.
+        """
         role = role_of(str(given.get("type")))
         if role is not None:
             own = given.get("provider", test.options.get("provider"))
@@ -157,7 +165,7 @@ class Rows:
         return taken
 
     def _function(self, script: Script) -> str:
-        """Return the name of the function of a script; one script has one."""
+        """Return the name of the function of a script; equal scripts share it."""
         scripts = self._tests.scripts
         alike = sum(known.language == script.language for known in scripts)
         return scripts.setdefault(script, f"{script.language}_{alike + 1}")
@@ -187,7 +195,7 @@ class Rows:
         return found
 
     def _finish(self, entry: _Entry, taken: set[str], *, has_outputs: bool) -> None:
-        """Complete a row; say where its test lost what it asked for itself, or all."""
+        """Complete a row; note a test that lost its own asserts, and skip one without any check."""
         test, row, found = entry.test, entry.row, self._tests
         variables = dict(test.variables)
         question = variables.pop(found.question or "", "")
@@ -211,8 +219,9 @@ class Rows:
     def _keep_out(self, entry: _Entry) -> None:
         """Take variables and metadata out that hold what looks like a key; they are noted.
 
-        Of a row that says it elsewhere, too, nothing is left: a check may be about it. In answers,
-        and in other rows, a word may have the name of a key.
+        A row that says the key elsewhere, too, keeps only its id and is skipped: a check may be
+        about it. Other rows, and the answers of all, are searched for sure keys alone: what only
+        seems to be one may be a word there.
         """
         row, where, keys = entry.row, entry.test.where, set[str]()
         whole = _written(row)
@@ -252,10 +261,10 @@ class Rows:
             if not any(asserts):
                 continue
             try:
-                measured = [_both(metric, of_test) for of_test in asserts]
+                measured = [_merged(metric, of_test) for of_test in asserts]
                 bounds = {assertion.threshold for assertion in measured}
                 if len(bounds) > 1:
-                    raise NotTakenError(f"{metric} {_NOT_SO}")
+                    raise NotTakenError(f"{metric} {_UNEQUAL}")
                 self._add_fields(measured)
                 self._tests.metrics[metric] = bounds.pop()
                 kinds.append(kind)
@@ -267,7 +276,7 @@ class Rows:
         return kinds
 
     def _add_fields(self, measured: Sequence[Measured]) -> None:
-        """Give each row the gold and the contexts that a metric reads."""
+        """Give each row the gold and contexts that a metric reads; raises NotTakenError first."""
         fields: list[dict[str, Any]] = []
         for entry, metric in zip(self._entries, measured, strict=True):
             own: dict[str, Any] = {}
@@ -282,7 +291,7 @@ class Rows:
             entry.row.update(more)
 
     def _take_thresholds(self) -> None:
-        """Take the threshold of the tests where all have it, and nothing but checks decides."""
+        """Take the tests' threshold if all have the same, and ``answer_checks`` alone decide."""
         found, tests = self._tests, [entry.test for entry in self._entries]
         bounds = {_share(test.threshold) for test in tests}
         others = {"must_satisfy", FIELD}
@@ -295,13 +304,16 @@ class Rows:
                 self._notes.add(test.where, "threshold", why)
 
 
-_NOT_SO: Final = "measures every row here, with one threshold; not all tests have it so"
+_UNEQUAL: Final = "measures every row here, with one threshold; not all tests have it so"
 
 
-def _both(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
-    """Return what all asserts of one type ask of a test: the highest threshold, with one gold."""
+def _merged(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
+    """Return one assert for all of one type in a test: the highest threshold, and their gold.
+
+    Raises NotTakenError where there is none, or where their golds differ.
+    """
     if not asserts:
-        raise NotTakenError(f"{metric} {_NOT_SO}")
+        raise NotTakenError(f"{metric} {_UNEQUAL}")
     (_, first), *_ = asserts
     if any(measured.gold != first.gold for _, measured in asserts):
         raise NotTakenError(f"{metric} has one score of a row; a test has it for several values")
@@ -313,18 +325,18 @@ def _written(value: Any) -> str:
 
 
 def _quoted(key: str) -> str:
-    """Return a key as it stands in what is written."""
+    """Return a key as it stands within ``_written`` JSON."""
     return _written(key)[1:-1]
 
 
-# Letters and digits in one run, which no word has, or a run that is too long for one.
+# Six letters and digits in a run that has both, as no word has; or a run too long for a word.
 _NO_WORD: Final = re.compile(
     r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{6}|[A-Za-z\d]{20}", re.ASCII
 )
 
 
 def sure_keys(value: Any) -> set[str]:
-    """Return the keys in a value that are keys wherever they stand.
+    """Return the keys in a value that cannot be words, so that they are keys wherever they stand.
 
     >>> sure_keys({"pwd": "hunter2x", "answer_key": "photosynthesis"})
     {'hunter2x'}
@@ -340,9 +352,10 @@ def sure_keys(value: Any) -> set[str]:
 
 
 def keys_in(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a value that are keys or passwords, by their names or their looks.
+    """Yield the texts of a value that are keys or passwords, each after the name that it is under.
 
-    Each has its name. A text with blanks, or a short one, is none by its name: ``{key: C major}``.
+    Their looks tell, or the name. The name does not where the text is short, has blanks
+    (``{key: C major}``) or a template.
     """
     if isinstance(value, dict):
         yield from (found for own, part in value.items() for found in keys_in(str(own), part))
@@ -355,6 +368,7 @@ def keys_in(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _share(value: Any) -> float | None:
+    """Return a threshold as a share above 0, up to 1; None for anything else."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -363,6 +377,7 @@ def _share(value: Any) -> float | None:
 
 
 def _contexts(test: Test) -> list[str]:
+    """Return the texts of the variable ``context``; raises NotTakenError for one without text."""
     context = test.variables.get("context")
     parts = context if isinstance(context, list) else [context]
     if not all(isinstance(part, str) and part.strip() for part in parts):

@@ -32,7 +32,10 @@ _NO_TARGET = """\
 
 
 def scenario_text(imported: Imported, source: str, command: str) -> str:
-    """Return the text of a scenario file that says where it comes from and what it lacks."""
+    """Return the text of a scenario file, with comments on its keys and on what was not taken.
+
+    ``source`` is the name of the file that it was made of, ``command`` what runs it.
+    """
     scenario = imported.scenario
     parts = [f"# Made of {source} by pytest --rag-import. Run it with:  {command}\n"]
     for key, value in scenario.items():
@@ -64,7 +67,11 @@ def _one_line(comment: str) -> str:
 
 
 def _pair(key: str, value: Any, indent: str) -> str:
-    """Return ``key: value`` as a block, where the parser reads that back; else in one line."""
+    """Return ``key: value`` in YAML, each line after ``indent``.
+
+    A text of several lines is a block, if the parser reads it back, and a long mapping has a line
+    for each key; all else stands on one line.
+    """
     name = inline_text(key)
     if isinstance(value, str) and "\n" in value:
         block = f"{indent}{name}: |{'' if value.endswith(chr(10)) else '-'}\n" + "\n".join(
@@ -161,7 +168,11 @@ class Call:
 
 
 def module_text(source: str, question: str | None, calls: Sequence[Call]) -> str:
-    """Return the module with a function for each call."""
+    """Return the module with a function for each call; ``source`` is the configuration's name.
+
+    ``question`` is the variable that has the sample's question. Raises NotTakenError for a prompt
+    that shows parts of variables.
+    """
     functions = [
         _FUNCTION.format(
             name=call.name,
@@ -178,7 +189,7 @@ def module_text(source: str, question: str | None, calls: Sequence[Call]) -> str
 
 
 class _Expression(str):
-    """Code that stands in the module as it is."""
+    """Code that stands in the module as it is, for it is its own ``repr``."""
 
     __slots__ = ()
 
@@ -187,7 +198,10 @@ class _Expression(str):
 
 
 def _literal(text: str) -> Any:
-    """Return what ``repr`` writes as a text with the environment's variables read."""
+    """Return a text of a ``config``; if it names variables of the environment, code to read them.
+
+    ``repr`` writes either into the module.
+    """
     try:
         found = list(pieces(text))
     except NotTakenError:
@@ -208,7 +222,10 @@ def _shown(piece: Piece) -> str:
 
 
 def prompt_pieces(text: str) -> list[str | tuple[str, ...]]:
-    """Return the parts of a prompt; NotTakenError for one that the written module cannot fill."""
+    """Return the parts of a prompt: texts, and for each variable a tuple of its name.
+
+    Raises NotTakenError for a prompt that the written module cannot fill.
+    """
     found = list(pieces(text))
     if any(not isinstance(piece, str) and len(piece) > 1 for piece in found):
         raise NotTakenError("its prompt shows parts of variables")
@@ -216,6 +233,6 @@ def prompt_pieces(text: str) -> list[str | tuple[str, ...]]:
 
 
 def identifier(text: str) -> str:
-    """Return a name of Python that is like ``text``."""
+    """Return a name of Python that is like ``text``, in small ASCII letters."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "asked"
     return f"ask_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
