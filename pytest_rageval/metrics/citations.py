@@ -35,8 +35,9 @@ _LISTED = 3
 class Sources:
     """The sources that the answer of a sample could cite: contexts, by place, id and document.
 
-    Citations of the answer count from 1 here, whatever it writes for the first. Of ids, a number is
-    a name, whatever its digits; ``base`` is 1.
+    A cited number counts from 1 here, whatever number the answer writes for the first source.
+    ``base`` and ``of`` are those of the reading: the first source's number in fields of the row,
+    and what a citation names. Where that is ids, a number is an id, no place, and ``base`` is 1.
     """
 
     sample: Sample
@@ -45,22 +46,22 @@ class Sources:
 
     @cached_property
     def count(self) -> int:
-        """How many there are."""
+        """How many sources there are: the contexts, else the retrieved ids."""
         contexts = self.sample.contexts
-        return len(contexts if contexts is not None else self._placed)
+        return len(contexts if contexts is not None else self._retrieved)
 
     @cached_property
     def documents(self) -> Sequence[str | None]:
-        """The document of each, None where it is not known."""
+        """The document of each place, None where it is not known."""
         return tuple(_name(doc) for doc in self.sample.context_docs or ()) or (None,) * self.count
 
     @cached_property
     def ids(self) -> Sequence[str | None]:
-        """The id of each."""
-        return tuple(map(_name, self._placed)) or (None,) * self.count
+        """The id of each place, None where it is not known."""
+        return tuple(map(_name, self._retrieved)) or (None,) * self.count
 
     @property
-    def _placed(self) -> Sequence[str | None]:
+    def _retrieved(self) -> Sequence[str | None]:
         return self.sample.context_ids or self.sample.retrieved_ids or ()
 
     @property
@@ -73,7 +74,7 @@ class Sources:
         return str(source - 1 + self.first if isinstance(source, int) else source)
 
     def in_words(self, expected: Collection[Source]) -> str:
-        """Return expected sources as the row writes them, and how its numbers differ."""
+        """Return expected sources as the row writes them; say so if the answer counts otherwise."""
         written = sorted(str(s - 1 + self.base if isinstance(s, int) else s) for s in expected)
         text = shorten(", ".join(written), _SHOWN)
         if self.first == self.base or not any(isinstance(one, int) for one in expected):
@@ -94,7 +95,11 @@ class Sources:
 
     @cached_property
     def expected(self) -> frozenset[Source] | None:
-        """What should be cited: places, ids or documents; None where the row does not say."""
+        """What should be cited, as places and names; None where the row names nothing.
+
+        The first of the row's ``reference_citations``, ``reference_ids`` (grade 1 or more) and
+        ``doc_name`` says it.
+        """
         sample = self.sample
         if sample.reference_citations is not None:
             return frozenset(map(self._meant, sample.reference_citations)) or None
@@ -112,12 +117,12 @@ class Sources:
         return known & (self.expected or frozenset())
 
     def key(self, source: Source) -> Source:
-        """Return what makes a source the same one: its place, or its name."""
+        """Return the place or the name of a source: equal ones are one source."""
         is_place = isinstance(source, int) and self.of != "ids"
         return source if is_place else _name(self.as_written(source)) or ""
 
     def _meant(self, reference: Source) -> Source:
-        """Return what a source means that the row expects: its place, or its name."""
+        """Return the place or the name that the row means by one of its reference_citations."""
         if isinstance(reference, int) and self.of != "ids":
             return reference + 1 - self.base
         return _name(str(reference)) or ""
@@ -128,9 +133,9 @@ class Sources:
 
 
 def rule_of(sample: Sample, rule: CitationRule) -> CitationRule:
-    """Return how the answer of a sample cites: where ids are cited, a number that is one counts.
+    """Return how the answer of a sample cites: where it cites ids, with those that are numbers.
 
-    No style of ours reads numbers of more than four digits.
+    Ids of more than four digits are left out: no style of ours reads such numbers.
     """
     if rule.of != "ids":
         return rule
@@ -150,7 +155,10 @@ class CitationMetric:
         self._count = count
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return a share, 0..1; left out where there is nothing to count."""
+        """Return a share, 0..1; 0.0 for an empty answer, None where there is nothing to count.
+
+        None with an error where the judge did not say whether the answer refuses.
+        """
         reading = context.reading
         assert reading is not None
         assert reading.cited is not None
@@ -164,7 +172,8 @@ class CitationMetric:
         if sample.contexts is None and sample.retrieved_ids is None:
             return Score(self._name, None, "the row has no contexts and no retrieved_ids")
         found = self._count(self._name, Sources(sample, reading.base, reading.of), reading.cited)
-        # About a row without a question no judge is asked; and a refusal is as valid.
+        # It matters whether the answer refuses, unless no judge could be asked (no question), or
+        # citations were counted as valid or not, which goes for a refusal, too.
         is_open = reading.kind == "failed" and sample.question is not None and not is_validity
         if is_open and found.left_out not in ("row", "run"):
             return Score(self._name, None, error=FAILED)
@@ -271,9 +280,9 @@ def _sentence_with(cited: CitedText, source: Source) -> str:
 
 
 def _documents(sources: Sources, source: Source) -> str:
-    """Return of which document a cited place is, in words; "" where that is not known."""
+    """Return in words which document a cited source is from; "" where that is not known."""
     places = sources.places(source)
-    # A search may have returned more ids than contexts were shown.
+    # The search may have returned more ids than the row has contexts, or documents of them.
     known = dict(enumerate(sources.documents, start=1))
     document = known.get(places[0]) if places else None
     if document is None:

@@ -2,8 +2,8 @@
 
 Where rows have ``retrieved_ids`` and ``reference_ids``, or come from TREC files, ir-measures
 computes them as trec_eval does, for all rows and measures at once. Otherwise hit_rate, mrr,
-precision and recall compare ``contexts`` with ``reference_contexts``: two match when they are
-equal, equal after normalising, or one contains the other; or when they come from one document.
+precision and recall compare ``contexts`` with ``reference_contexts``, or their documents with
+``doc_name``; the option ``match`` says when two match.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class MeasureOptions(FillableOptions):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those that ir-measures takes, except defaults."""
+        """The options ``rel`` and ``judged_only``, where they are no defaults, for ir-measures."""
         return self.model_dump(include={"rel", "judged_only"}, exclude_defaults=True)
 
     def label(self, name: str) -> str:
-        """Return the name in ir-measures' notation, ``precision(rel=2)@5``."""
+        """Return our name in ir-measures' notation: ``precision(rel=2)@5+filled``."""
         listed = ",".join(f"{key}={value}" for key, value in self.parameters.items())
         k = getattr(self, "k", None)
         cutoff, filled = f"@{k}" if k else "", WITH_FILLED if self.filled else ""
@@ -123,10 +123,10 @@ _Values = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """A measure of ir-measures; ``finish`` makes the score of its value.
+    """What to ``ask`` ir-measures for; ``finish`` makes its value the score.
 
-    ``gains`` replace the grades of documents beforehand. ``between`` says what holes leave open;
-    None where a measure leaves them out by itself.
+    ``gains`` replace the grades of documents beforehand. ``between`` gives the bounds that holes
+    leave; None where the measure leaves holes out by itself.
     """
 
     ask: Any
@@ -149,7 +149,7 @@ class RankingMetric:
         if self.looks_at_ids(sample):
             return score_rankings([self], [sample])[0][0]
         reason = self._why_not(sample)
-        if reason or self.of_hits is None:
+        if reason or self.of_hits is None:  # without of_hits there is a reason; mypy asks
             return Score(self.name, None, reason=reason)
         return Score(self.name, self.of_hits(find_hits(sample, self.options.match), self.options.k))
 
@@ -232,7 +232,8 @@ def _judged(sample: Sample, gains: Mapping[int, int]) -> Mapping[str, int]:
 def _can_find(sample: Sample, judged: Mapping[str, int]) -> bool:
     """Return whether anything was retrieved and anything is relevant; if not, every measure is 0.
 
-    trec_eval would end the process where all grades of a query are negative.
+    Such samples are not given to trec_eval: it would end the process where all grades of a query
+    are negative.
     """
     return bool(sample.retrieved_ids) and any(grade >= 1 for grade in judged.values())
 
@@ -291,7 +292,10 @@ def _without_default(measure: Any) -> Any:
 
 
 def _by_rank(listed: Mapping[str, None], judged: Mapping[str, int]) -> dict[str, int]:
-    """Return the gains of a sample's judged documents, by rank where they were ``listed``."""
+    """Return the gains of a sample's judged documents, by rank from 0 where they are ``listed``.
+
+    Those that were not retrieved have other keys; ``listed`` are the retrieved ids in order.
+    """
     ranks = {name: rank for rank, name in enumerate(listed) if name in judged}
     return {
         str(ranks[name]) if name in ranks else f"missed {at}": gain
@@ -299,16 +303,16 @@ def _by_rank(listed: Mapping[str, None], judged: Mapping[str, int]) -> dict[str,
     }
 
 
-def _open(options: RankingOptions | GainOptions, measure: Between) -> Between | None:
-    """Return what holes leave open; nothing where they are left out first."""
-    return None if options.judged_only else measure
+def _bounds(options: RankingOptions | GainOptions, between: Between) -> Between | None:
+    """Return the bounds that holes leave; None where results without a judgement are left out."""
+    return None if options.judged_only else between
 
 
 def _precision(options: HitOptions) -> _Measure:
     from ir_measures import P, SetP
 
     asked = P(**options.parameters) @ options.k if options.k else SetP(**options.parameters)
-    return _Measure(asked, between=_open(options, precision_between))
+    return _Measure(asked, between=_bounds(options, precision_between))
 
 
 def _recall(options: HitOptions) -> _Measure:
@@ -316,27 +320,28 @@ def _recall(options: HitOptions) -> _Measure:
 
     # Without a cutoff, one beyond the end of any ranking.
     asked = R(**options.parameters) @ (options.k or 1_000_000)
-    return _Measure(asked, between=_open(options, recall_between))
+    return _Measure(asked, between=_bounds(options, recall_between))
 
 
 def _reciprocal_rank(options: HitOptions) -> _Measure:
     from ir_measures import RR
 
-    last, asked = options.k, RR(**options.parameters)
-    between = _open(options, reciprocal_rank_between)
-    if last is None:
+    asked, between = RR(**options.parameters), _bounds(options, reciprocal_rank_between)
+    if options.k is None:
         return _Measure(asked, between=between)
-    # Beyond the cutoff, 1 / rank is smaller than 1 / k by far more than this tolerance.
-    least = (1.0 / last) * (1.0 - 1e-9)
+    # trec_eval's recip_rank has no cutoff. Beyond it, 1 / rank is smaller than 1 / k by far more
+    # than this tolerance.
+    least = (1.0 / options.k) * (1.0 - 1e-9)
     return _Measure(asked, lambda value: value if value > least else 0.0, between=between)
 
 
 def _hit_rate(options: HitOptions) -> _Measure:
-    found = _reciprocal_rank(options)
+    # By the first relevant result: trec_eval's success needs a cutoff.
+    first = _reciprocal_rank(options)
     return _Measure(
-        found.ask,
-        lambda value: float(found.finish(value) > 0.0),
-        between=_open(options, hit_rate_between),
+        first.ask,
+        lambda value: float(first.finish(value) > 0.0),
+        between=_bounds(options, hit_rate_between),
     )
 
 
@@ -345,7 +350,8 @@ def _average_precision(options: RankingOptions) -> _Measure:
 
     asked = AP(**options.parameters)
     return _Measure(
-        asked @ options.k if options.k else asked, between=_open(options, average_precision_between)
+        asked @ options.k if options.k else asked,
+        between=_bounds(options, average_precision_between),
     )
 
 
@@ -357,13 +363,15 @@ def _ndcg(options: GainOptions) -> _Measure:
     return _Measure(
         asked @ options.k if options.k else asked,
         gains=tuple(gains),
-        between=_open(options, ndcg_between),
+        between=_bounds(options, ndcg_between),
     )
 
 
 def _whole(
     measure: str, between: Between | None = None
 ) -> Callable[[WholeRankingOptions], _Measure]:
+    """Return what makes the measure of this name in ir-measures."""
+
     def make(options: WholeRankingOptions) -> _Measure:
         import ir_measures
 
@@ -381,7 +389,10 @@ def _definition(
     *,
     needs_pool: bool = False,
 ) -> MetricDefinition:
-    """Return a metric; ``names`` is its own and its aliases."""
+    """Return a metric; ``names`` is its own name and its aliases, with blanks between them.
+
+    ``of_hits`` scores contexts; a metric without it scores ids only.
+    """
     name, *aliases = names.split()
     return MetricDefinition(
         MetricInfo(name, _IDS, tuple(aliases), needs_pool=needs_pool, summary=summary),

@@ -36,9 +36,10 @@ _UNKNOWN: Final[Mapping[AnswerKind, str]] = {
 
 
 def level_of(said: Score) -> float:
-    """Return the level that a judge chose; of repeats the middle one, the lower of two.
+    """Return the level that a judge chose; of repeats the median, the lower of two middle ones.
 
-    Their mean is none: two of three that see a refusal are no answer in part.
+    The mean is no level: where two of three replies see a refusal, the answer is not partial.
+    ``said`` must have a value.
     """
     assert said.value is not None
     repeats = (said.details or {}).get(REPEATS)
@@ -51,7 +52,7 @@ def level_of(said: Score) -> float:
 class RefusalMetric:
     """Scores the decision to answer: ``decide(answerable, kind)`` gives score and reason.
 
-    None as a score: the metric does not apply to such rows.
+    It gives None as the score of a row to which the metric does not apply.
     """
 
     def __init__(
@@ -61,7 +62,10 @@ class RefusalMetric:
         self._decide = decide
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return 1.0 or 0.0."""
+        """Return 1.0 or 0.0; None for a row that the metric does not apply to.
+
+        None with an error where it is not known whether the answer refuses.
+        """
         assert context.reading is not None
         assert sample.answerable is not None
         kind = context.reading.kind
@@ -72,17 +76,18 @@ class RefusalMetric:
             return Score(self._name, None, reason, left_out="row")
         if not reason:
             return Score(self._name, value)
-        return Score(self._name, value, f"{reason}: {_quoted(sample, context)}")
+        return Score(self._name, value, f"{reason}: {_quoted(sample)}")
 
 
-def _quoted(sample: Sample, context: ScoringContext) -> str:
-    where = _holds_reference(sample)
+def _quoted(sample: Sample) -> str:
+    """Return the answer in quotes, after the context that has a reference in it, if one has."""
+    where = _context_with_reference(sample)
     answer = shorten(" ".join((sample.answer or "").split()), 120)
     return f'{where}"{answer}"'
 
 
-def _holds_reference(sample: Sample) -> str:
-    """Return the first context that has a reference in it, in words, "" where none has."""
+def _context_with_reference(sample: Sample) -> str:
+    """Return words before a quoted answer: which context has a reference in it; "" if none has."""
     # Not at the top: only reasons need it.
     from pytest_rageval.text.evidence import holds
 
@@ -142,7 +147,8 @@ class CragOptions(NoOptions):
 class CragScore:
     """1 for a right answer, 0 for a refusal, -1 for a wrong or empty one (Yang et al. 2024).
 
-    To a question without an answer in the documents, a refusal is right.
+    0.5 for an acceptable answer, if the options say from which score one is acceptable. To a
+    question without an answer in the documents, a refusal is right.
     """
 
     def __init__(self, name: str, options: CragOptions) -> None:
@@ -150,7 +156,10 @@ class CragScore:
         self.options = options
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the score, -1 to 1."""
+        """Return the score, -1 to 1; None where it is not known whether the answer is right.
+
+        With an error, except for ``acc`` of a row without references.
+        """
         assert context.reading is not None
         kind = context.reading.kind
         if kind in _UNKNOWN:
@@ -160,7 +169,7 @@ class CragScore:
         if kind == "refused":
             return Score(self._name, 1.0 if sample.answerable is False else 0.0, "refused")
         if sample.answerable is False:
-            return Score(self._name, -1.0, f"{_MISSED}: {_quoted(sample, context)}")
+            return Score(self._name, -1.0, f"{_MISSED}: {_quoted(sample)}")
         return self._by_correctness(sample, context)
 
     def _by_correctness(self, sample: Sample, context: ScoringContext) -> Score:

@@ -1,4 +1,4 @@
-"""Compares strings: the answer, or the contexts, with references, and quotations with contexts."""
+"""Compares strings: answers with references, contexts with expected ones, quotes with contexts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_rageval.model import Sample, Score
 
 Measure = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
 
-_PREFIX = 4
+_LONGEST_PREFIX = 4
 _PREFIX_WEIGHT = 0.1
 _BOOST_FROM = 0.7
 
@@ -30,7 +30,8 @@ def string_similarity(name: str, options: DistanceOptions) -> StringMetric:
     """Return the metric of the most similar reference; two empty texts are equal."""
     similarity = SIMILARITIES[options.distance_measure]
     return StringMetric(
-        name, lambda answer, of: max(similarity(answer, text) for text in of or ("",))
+        name,
+        lambda answer, references: max(similarity(answer, text) for text in references or ("",)),
     )
 
 
@@ -45,9 +46,9 @@ def equal(answer: str, references: Sequence[str]) -> float:
 
 
 def levenshtein_distance(one: str, other: str) -> int:
-    """Return the number of characters to insert, delete or replace.
+    """Return the least number of characters to insert, delete or replace.
 
-    Myers 1999 in Hyyrö's form: a column of the table is the bits of an integer, so that one
+    Myers 1999 in Hyyrö's form: the bits of two integers are a column of the table, so that one
     character takes a few integer operations.
     """
     text, pattern = sorted((one, other), key=len)
@@ -58,11 +59,12 @@ def levenshtein_distance(one: str, other: str) -> int:
     places: dict[str, int] = {}
     for at, letter in enumerate(pattern):
         places[letter] = places.get(letter, 0) | 1 << at
-    # The bits say whether a cell is one more, or one less, than the cell above it.
+    # The bits of more and less: a cell is one more, or one less, than the cell above it; those of
+    # right_more and right_less: than the cell to its left.
     more, less, distance = everywhere, 0, width
     for letter in text:
-        equal = places.get(letter, 0)
-        diagonal = (((equal & more) + more) ^ more) | equal | less
+        same = places.get(letter, 0)
+        diagonal = (((same & more) + more) ^ more) | same | less
         right_more = less | (everywhere & ~(diagonal | more))
         right_less = more & diagonal
         distance += bool(right_more & last) - bool(right_less & last)
@@ -74,20 +76,26 @@ def levenshtein_distance(one: str, other: str) -> int:
 
 
 def levenshtein_similarity(one: str, other: str) -> float:
-    """Return 1 - distance / length of the longer text; 1.0 for two empty ones."""
+    """Return 1 - distance / length of the longer text, 0..1; 1.0 for two empty ones."""
     longest = max(len(one), len(other))
     return 1.0 - levenshtein_distance(one, other) / longest if longest else 1.0
 
 
 def hamming_similarity(one: str, other: str) -> float:
-    """Return the share of positions with equal characters; the shorter text is padded."""
+    """Return the share of the longer text's positions where both have the same character, 0..1.
+
+    1.0 for two empty texts.
+    """
     longest = max(len(one), len(other))
     same = sum(a == b for a, b in zip(one, other, strict=False))
     return same / longest if longest else 1.0
 
 
 def jaro_similarity(one: str, other: str) -> float:
-    """Return Jaro's similarity (1989): common characters not too far apart, and their order."""
+    """Return Jaro's similarity (1989), 0..1: common characters not too far apart, and their order.
+
+    1.0 for two empty texts, 0.0 if one is empty.
+    """
     if not one or not other:
         return float(one == other)
     matched = _jaro_matches(one, other)
@@ -101,7 +109,10 @@ def jaro_similarity(one: str, other: str) -> float:
 
 
 def _jaro_matches(one: str, other: str) -> list[tuple[int, int]]:
-    """Return pairs of positions with the same character within half the longer length."""
+    """Return pairs of positions with the same character, no farther apart than Jaro's reach.
+
+    That is half the longer length, rounded down, minus 1. Each position is in one pair at most.
+    """
     reach = max(max(len(one), len(other)) // 2 - 1, 0)
     free = [True] * len(other)
     matched = []
@@ -117,12 +128,15 @@ def _jaro_matches(one: str, other: str) -> list[tuple[int, int]]:
 
 
 def jaro_winkler_similarity(one: str, other: str) -> float:
-    """Return Jaro's similarity, raised for texts that begin alike (Winkler 1990)."""
+    """Return Jaro's similarity, raised for texts that begin alike (Winkler 1990), 0..1.
+
+    Up to four first characters count, and nothing is raised up to 0.7.
+    """
     found = jaro_similarity(one, other)
     if found <= _BOOST_FROM:
         return found
     same = 0
-    for a, b in zip(one[:_PREFIX], other[:_PREFIX], strict=False):
+    for a, b in zip(one[:_LONGEST_PREFIX], other[:_LONGEST_PREFIX], strict=False):
         if a != b:
             break
         same += 1
@@ -200,7 +214,10 @@ class OverlapMetric:
 
 
 def precision(table: Table, threshold: float) -> tuple[float, str]:
-    """Return the average precision: the mean of precision@k over the ranks with a hit."""
+    """Return the average precision and a reason: the mean of precision@k over ranks with a hit.
+
+    0.0 without a hit.
+    """
     hits = [max(row) >= threshold for row in table]
     found, total = 0, 0.0
     for rank, hit in enumerate(hits, start=1):
@@ -210,14 +227,15 @@ def precision(table: Table, threshold: float) -> tuple[float, str]:
 
 
 def recall(table: Table, threshold: float) -> tuple[float, str]:
-    """Return the share of expected contexts that a retrieved one matches."""
-    # As in ragas: above the threshold, while precision includes the threshold itself.
+    """Return the share of expected contexts that a retrieved one matches, and a reason."""
+    # As in ragas: only above the threshold, while precision includes the threshold itself.
     found = [max(column) > threshold for column in zip(*table, strict=True)]
     missing = ", ".join(f"[{number}]" for number, hit in enumerate(found, 1) if not hit)
     reason = f"{sum(found)} of {len(found)} expected contexts were retrieved"
     return sum(found) / len(found), reason + (f"; missing: {missing}" if missing else "")
 
 
+# As in ragas, any mark opens a quotation and any closes it, an apostrophe, too.
 _MARKS = "\"\u201c\u201d\u201e\u201f'\u2018\u2019`\u00b4"
 _QUOTED = re.compile(f"[{_MARKS}](.*?)[{_MARKS}]")
 

@@ -1,4 +1,4 @@
-"""What all values share: their base, names and words of several layers, plain JSON values."""
+"""What the values share: their base class, names that several layers use, and plain JSON."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ RETRIEVAL: Final = "retrieval"
 """The name under which the details of a sample speak of its search result."""
 
 SUPPORT: Final = "support"
-"""The support table of a sample, among its details, and what its cells are called together."""
+"""The name of the support table in the details of a sample, and of its cells as one metric."""
 
 SUPPORT_LEVELS: Final[Mapping[str, float]] = {
     "none": 0.0,
     "partial": 0.5,
     "full": 1.0,
 }
-"""How far a source supports a statement: the words, and what each counts where the half counts."""
+"""How far a source supports a statement: the words, and the worth of each with half credit."""
 
 FILLED: Final = "filled"
-"""What a judge said of documents that nobody judged, among the details of a sample."""
+"""The name under which the details of a sample hold a judge's grades of its holes."""
 
 ANSWER_KIND: Final = "answer_kind"
 """The name under which the details of a sample say that its answer refuses, in whole or in part."""
 
 ANSWERABLE: Final = "answerable"
-"""The field that says whether the documents hold an answer, and the question to a judge of it."""
+"""The field that says whether the documents hold an answer; also names the judge's question."""
 
 MADE_BY: Final = "made_by"
 """The column that says who wrote a question."""
@@ -116,12 +116,13 @@ Cause = Literal["retrieval", "generation", "unfaithful", "unknown"]
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 LeftOut = Literal["row", "run", "answer"]
-"""Why a metric does not apply: for what the row says, what was made of it, or what the answer is.
+"""What decides that a metric does not apply to a sample.
 
-By the row (``answerable: false``) it has no score, which is no error; nor by a label that the row
-lacks, or by what the search, the judge or the form of the answer made of it, but a group of such
-rows alone is not known to be in order. For what the answer is (it refuses, it cites nothing), it
-has the worst score: else an answer would leave a mean by saying less.
+``row``: what the row says, as ``answerable: false``. It has no score, which is no error. ``run``: a
+field that the row lacks, or what the search, the judge or the form of the answer made of it. That
+is no error either, but a group of such rows alone is not known to be in order. ``answer``: what the
+answer is (it refuses, it cites nothing). That is counted as the worst score: else an answer would
+leave a mean by saying less.
 """
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
@@ -155,10 +156,10 @@ _CELLS: Final = frozenset([str, bool, int, type(None)])
 
 
 def plain_cell(value: Any) -> Any:
-    """Return a value of a table as JSON can say it.
+    """Return a value of a table as JSON can say it, but for infinities, which stay.
 
     NaN, NaT and NA become None, numpy's values and arrays those of Python, times ISO 8601, sets
-    sorted lists, decimals and all else text.
+    sorted lists, bytes their UTF-8 text, decimals and all else text.
     """
     if type(value) in _CELLS or (type(value) is float and value == value):  # noqa: PLR0124
         return value
@@ -183,7 +184,7 @@ def _as_text(value: Any) -> str:
 
 
 _NUMPY_TIMES: Final = ("datetime64", "timedelta64")
-"""To nanoseconds, these become a bare number as Python's values."""
+"""Their text is taken: with nanoseconds, ``tolist`` would make bare numbers of them."""
 
 
 def duration_text(span: timedelta) -> str:
@@ -209,7 +210,7 @@ def is_no_value(value: Any) -> bool:
 
 
 class Decimal(float):
-    """A number that has the text it was written as, where a text is wanted: 3.10 is not 3.1.
+    """A float that keeps the text it was written as: as a text, 3.10 is not 3.1.
 
     >>> Decimal("3.10") == 3.1, value_text(Decimal("3.10"))
     (True, '3.10')
@@ -223,7 +224,7 @@ class Decimal(float):
 
 
 class Whole(int):
-    """A whole number that has the text it was written as: the id 2024_01 is not 202401."""
+    """An int that keeps the text it was written as: as a text, the id 2024_01 is not 202401."""
 
     text = ""
 
@@ -232,7 +233,9 @@ class Whole(int):
 
 
 def as_written(value: Any, text: str) -> Any:
-    """Return a number with its text, if that is a decimal, or neither digits nor 1_000.
+    """Return a value that was read from ``text``; a number keeps the text where it may matter.
+
+    That is a decimal fraction other than 0, and an int not written as plain digits or as 1_000.
 
     >>> as_written(31, "0x1F"), as_written(31, "+31"), as_written(3.1, "3.10")
     (0x1F, 31, 3.10)
@@ -245,10 +248,10 @@ def as_written(value: Any, text: str) -> Any:
 
 
 def value_text(value: Any) -> str:
-    """Return a plain value as text; a whole number is the same as a float, blanks around it go.
+    """Return a plain value as text without blanks around it; 2024.0 is "2024", as the int is.
 
     Data frames turn whole numbers into floats where one of them is missing: the text must not
-    depend on the other rows. Nor must it on a blank that nobody sees: two groups would be one.
+    depend on the other rows. Nor on a blank that nobody sees: one group would be shown as two.
 
     >>> value_text(2024.0), value_text(2024), value_text(2.5), value_text("1.0 ")
     ('2024', '2024', '2.5', '1.0')
@@ -258,6 +261,7 @@ def value_text(value: Any) -> str:
 
 
 _LARGEST_WHOLE: Final = 2.0**63
+"""Integers of data frames have 64 bits: a float from here on was none of them."""
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -270,10 +274,10 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def json_plain(value: Any) -> Any:
-    """Return ``value`` as JSON can say it.
+    """Return a value as JSON can say it.
 
-    NaN and infinities become None, keys become text, sets become sorted lists, numpy's booleans
-    Python's, any other object its text.
+    NaN and infinities become None, keys text, sets sorted lists, numpy's booleans Python's, and any
+    other object its text, numpy's integers, too.
     """
     if value is None or isinstance(value, str | bool):
         return value

@@ -79,7 +79,8 @@ def define_metric(
 def define_metrics(found: object, shown: str) -> list[MetricDefinition]:
     """Return the metrics of a hook or an entry point: one, several, or a mapping by name.
 
-    Messages call the hook or entry point ``shown``.
+    The names of a mapping count more than those that its metrics declare. Messages call the hook
+    or entry point ``shown``. Raises CustomMetricError.
     """
     if isinstance(found, Mapping):
         named = [
@@ -152,6 +153,7 @@ def _bind_dbgpt(found: object, shown: str) -> _Binding:
         def bind(given: CallOptions) -> tuple[Callable[..., Any], Mapping[str, Any]]:
             return scoring(_constructed(found, given.keywords())), {}
 
+        # Not made yet: the signature of its scoring function is the same for any instance.
         return _Binding(read_signature(scoring(None), shown), options, bind)
     function = scoring(found)
     signature = read_signature(function, shown)
@@ -207,7 +209,10 @@ def _constructed(made: Callable[..., object], keywords: Mapping[str, Any]) -> ob
 
 
 def _scoring(found: object, shown: str) -> Callable[[Any], Callable[..., Any]]:
-    """Return what makes a scoring function of an instance; raises CustomMetricError."""
+    """Return what makes a scoring function of an instance of ``found``, or of its class.
+
+    Raises CustomMetricError where the class does not define the method that scores.
+    """
     kind, made = _dbgpt_kind(found), _class_of(found)
     if kind == _LLM:
         if _is_missing(made, _PARSE):
@@ -224,7 +229,8 @@ def _scoring(found: object, shown: str) -> Callable[[Any], Callable[..., Any]]:
 def _dbgpt_kind(found: object) -> str | None:
     """Return which base class of DB-GPT a class, or its object, has; None for other metrics.
 
-    A base of that name is the user's own where a metric has ``score``, and nothing of DB-GPT's.
+    What has ``score`` or ``ascore``, and no method of DB-GPT's, is another metric: a base class of
+    such a name is the user's own.
     """
     is_theirs = any(hasattr(_class_of(found), name) for name in ("compute", "sync_compute", _PARSE))
     if _method(found) is not None and not is_theirs:
@@ -238,17 +244,17 @@ def _class_of(found: object) -> type:
 
 
 def _is_missing(made: type, method: str) -> bool:
-    """Return whether only the base classes define the method."""
+    """Return whether the method is missing, or defined by a base class of DB-GPT's alone."""
     owner = next((base for base in inspect.getmro(made) if method in vars(base)), None)
     return owner is None or owner.__name__ in _NEEDS
 
 
 def _arguments(sample: Sample, *, is_retriever: bool) -> tuple[Any, ...]:
-    """Return prediction, contexts and query."""
-    if is_retriever:
+    """Return prediction, contexts and query, as DB-GPT calls them."""
+    if is_retriever:  # contexts are the prediction, compared with the expected ones
         found, expected = sample.contexts or (), sample.reference_contexts or ()
         return list(found), list(expected), sample.question
-    # "contexts" is what the answer is compared with: the first field that the row has for it.
+    # The second is what the answer is compared with: the first field that the row has for it.
     expected = sample.references or sample.reference_contexts or sample.contexts or ()
     return sample.answer, list(expected), sample.question
 
@@ -289,7 +295,7 @@ def _judged(metric: Any) -> Callable[..., Any]:
 
 
 def _accept(metric: Any) -> Callable[[str], object]:
-    """Return a check that refuses unreadable replies, so that the judge is asked again."""
+    """Return a check of replies: its ValueError refuses one, and the judge is asked again."""
 
     def accept(text: str) -> None:
         try:
@@ -303,6 +309,7 @@ def _accept(metric: Any) -> Callable[[str], object]:
 
 
 def _prompt(metric: Any, sample: Sample) -> str:
+    """Return the metric's template, filled; raises CustomMetricError if it has none."""
     found = getattr(metric, "prompt_template", None) or getattr(metric, "prompt", None)
     template = getattr(found, "template", found)
     if not isinstance(template, str) or not template.strip():

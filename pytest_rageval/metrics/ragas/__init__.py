@@ -46,6 +46,8 @@ def preload() -> None:
 
 
 def _make(info: MetricInfo, fields: str, optional: str) -> Callable[[str, Any], JudgedMetric]:
+    """Return what makes the metric; ``fields`` are all that ragas is given, also the optional."""
+
     def make(name: str, chosen: RagasOptions) -> JudgedMetric:
         from pytest_rageval.metrics.ragas.metric import MetricRow, RagasMetric
         from pytest_rageval.metrics.ragas.metric_table import METRIC_TABLE
@@ -66,11 +68,17 @@ def _definition(
     name: str,
     needs: str,
     aliases: str,
-    chosen: type[RagasOptions] = RagasOptions,
+    options: type[RagasOptions] = RagasOptions,
     optional: str = "",
     from_column: str = "",
-    **known: Any,
+    **more: Any,
 ) -> MetricDefinition:
+    """Return a metric that asks a judge, and perhaps an embedding model; ``more`` is of its info.
+
+    ``needs``, ``optional`` and ``aliases`` are words with blanks between them. Ragas is given the
+    fields that it needs, those of ``optional``, which a row may lack, and ``from_column``, which is
+    in a column of the data that the options name.
+    """
     info = MetricInfo(
         name,
         needs=frozenset(needs.split()),
@@ -80,9 +88,9 @@ def _definition(
         keeps_scores=True,
         empty_is_worst=True,
     )
-    info = replace(info, **known)
+    info = replace(info, **more)
     make = _make(info, f"{needs} {optional} {from_column}", optional)
-    return MetricDefinition(info, make, chosen, preload=preload)
+    return MetricDefinition(info, make, options, preload=preload)
 
 
 def _of_texts(
@@ -90,25 +98,25 @@ def _of_texts(
     ragas_class: str,
     package: str,
     aliases: tuple[str, ...] = (),
-    chosen: type[NoOptions] = NoOptions,
+    options: type[NoOptions] = NoOptions,
     *,
     summary: str,
 ) -> MetricDefinition:
     """Return a metric that ragas computes from the answer and a reference, without a model.
 
-    ``ragas.NAME`` is its own form of a metric of ours called NAME.
+    ``package`` is what ragas needs for it. A name ``ragas.bleu`` is ragas' form of our ``bleu``.
     """
 
-    def make(given: str, options: Any) -> Metric:
+    def make(shown: str, chosen: Any) -> Metric:
         from pytest_rageval.metrics.ragas.backend import TextMetric
 
-        return TextMetric(given, options, ragas_class, package)
+        return TextMetric(shown, chosen, ragas_class, package)
 
     needs = frozenset({"answer", "references"})
     info = MetricInfo(
         name, needs, aliases, extra="ragas-texts", empty_is_worst=True, summary=summary
     )
-    return MetricDefinition(info, make, chosen, preload=preload)
+    return MetricDefinition(info, make, options, preload=preload)
 
 
 _SIMILAR: dict[str, Any] = {
@@ -121,7 +129,6 @@ _MARKS: dict[str, Any] = {
     "optional": "question contexts reference reference_contexts",
 }
 _WORSE: dict[str, Any] = {"higher_is_better": False}
-
 
 METRICS = (
     _definition(
