@@ -33,7 +33,7 @@ _PYTESTS: Final = "AssertionRewritingHook"
 
 
 class _OwnImports:
-    """Has Python import this package's modules as they are; it leaves those of others to the rest.
+    """Finds the modules of this package as Python does; leaves all others to the finders after it.
 
     pytest rewrites the assertions of every module of a distribution that has a plugin, and so reads
     or recompiles each of them itself. No assertion of ours has a message that a test would show,
@@ -47,7 +47,7 @@ class _OwnImports:
 
 
 def import_as_it_is() -> Callable[[], None]:
-    """Find this package's modules ahead of pytest; return what ends it."""
+    """Have Python import this package's modules without pytest's rewriting; return what ends it."""
     finder = _OwnImports()
     at = next((at for at, one in enumerate(sys.meta_path) if type(one).__name__ == _PYTESTS), None)
     if at is not None:  # it is not there with --assert=plain
@@ -71,8 +71,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     """Have pytest load the conftest.py files next to ``--rag-scenario``, as for other arguments.
 
-    Otherwise an xdist controller, which collects nothing, would not know their hooks. It is the
-    same for the scenarios of the runs of ``--rag-merge``; ``--rag-mcp`` takes stdin and stdout.
+    Otherwise an xdist controller, which collects nothing, would not know their hooks. Those next to
+    the scenarios of ``--rag-merge`` are loaded, too. Before all that, ``--rag-mcp`` takes stdin and
+    stdout for itself.
     """
     known = early_config.known_args_namespace
     if known.rag_mcp is not None:
@@ -100,10 +101,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Run the options that run no tests, such as ``--rag-init``."""
+    """Run the command that was asked for, such as ``--rag-init``; None to go on with the session.
+
+    Commands that need a session (``--rag-merge``, ``--rag-label``, ``--rag-dry-run``) begin in
+    ``_prepare_mode``.
+    """
     refuse_misplaced(config)
     if config.getoption("rag_questions") is not None or config.getoption("rag_from") is not None:
-        return _write_from(config)
+        return _make_from_or_stop(config)
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 
@@ -129,10 +134,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     return None
 
 
-def _write_from(config: pytest.Config) -> int:
-    """Write what ``--rag-from`` is the source of; Ctrl-C and what the disk refuses end it."""
+def _make_from_or_stop(config: pytest.Config) -> int:
+    """Make what ``--rag-from`` is the source of; Ctrl-C ends it, a disk's refusal is UsageError."""
     try:
-        return _choose_writer(config)
+        return _make_from(config)
     except KeyboardInterrupt:
         sys.stdout.write("\nstopped\n")
         return int(pytest.ExitCode.INTERRUPTED)
@@ -140,8 +145,8 @@ def _write_from(config: pytest.Config) -> int:
         raise pytest.UsageError(printable(str(error)[:300])) from error
 
 
-def _choose_writer(config: pytest.Config) -> int:
-    """Write what ``--rag-from`` is the source of: questions, nuggets, or a scenario alone."""
+def _make_from(config: pytest.Config) -> int:
+    """Make questions, nuggets, or a scenario alone, and return the exit status."""
     if config.getoption("rag_questions") is not None:
         from pytest_rageval.plugin.made_questions import make_questions
 
@@ -175,7 +180,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _register_cleanups(config: pytest.Config) -> None:
-    # Clean-ups run last in, first out: this one ends them all.
+    # Clean-ups run last in, first out: the verdict is put back after all others.
     config.add_cleanup(partial(keep_verdict, config))
     config.add_cleanup(import_as_it_is())
     # Undo gc.freeze(). As our hook is tryfirst, this is registered before pytest's own clean-ups,
@@ -184,6 +189,7 @@ def _register_cleanups(config: pytest.Config) -> None:
 
 
 def _add_scenario_arguments(config: pytest.Config, settings: Settings) -> None:
+    """Collect the named scenarios beside typed arguments; without any, in place of testpaths."""
     if settings.scenarios:
         named = dict.fromkeys(str(path) + selector for path, selector in settings.scenarios)
         if config.args_source is pytest.Config.ArgsSource.ARGS:
@@ -196,6 +202,7 @@ def _add_scenario_arguments(config: pytest.Config, settings: Settings) -> None:
 
 
 def _start_controller(config: pytest.Config, settings: Settings) -> None:
+    """Start the session of an xdist controller, which collects no file that would start it."""
     from pytest_rageval.plugin.configuration import path_unknown_to_workers
     from pytest_rageval.plugin.run.start_session import ensure_session
 
@@ -247,7 +254,7 @@ def pytest_terminal_summary(
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
     """End with a usage error if a gate or baseline option was typed and no scenario ran.
 
-    First, as other hooks may end the session.
+    Before other plugins' hooks, which may end the session.
     """
     if not session.config.pluginmanager.has_plugin("rageval-session"):
         from pytest_rageval.plugin.exit_status import refuse_empty_run

@@ -62,27 +62,30 @@ _OF_ANSWERS = frozenset({"nuggets", "answerable"})
 
 def make_nuggets(config: pytest.Config) -> int:
     """Make the lists that rows lack, and return the exit status."""
-    return make_or_forecast(config, partial(_making, config))
+    return make_or_forecast(config, partial(_prepared, config))
 
 
-def _making(config: pytest.Config, run: RunSettings) -> _Making:
+def _prepared(config: pytest.Config, run: RunSettings) -> _Making:
     """Return what is to be made, and say what was read; raises UsageError."""
     try:
         here, data, folder = _places(config)
         judge_keys, others = _given(config)
         judge = judge_of(judge_keys, run, "--rag-nuggets", "list")
-        scenario = _scenario(data, folder, others, judge.settings.model)
-        making = _Making(here, run, judge, data, _file(scenario, data), scenario)
+        scenario = _scenario_of_rows(data, folder, others, judge.settings.model)
+        making = _Making(here, run, judge, data, _nugget_file(scenario, data), scenario)
     except RagevalError as error:
-        named = config.getoption("rag_from")
-        raise misused(with_hint(f"--rag-from={named}: {error}")) from error
+        source = config.getoption("rag_from")
+        raise misused(with_hint(f"--rag-from={source}: {error}")) from error
     say_lines(making.found())
     return making
 
 
 @dataclass(frozen=True)
 class _Scenario:
-    """The scenario of the rows: as it is, or as it would be written, with further files by path."""
+    """The scenario of the rows: read from ``path``, or proposed to be written there.
+
+    ``new`` are the texts of the files to write, by path: none for a scenario that is there.
+    """
 
     path: Path
     scenario: Scenario
@@ -91,6 +94,8 @@ class _Scenario:
 
 @dataclass(frozen=True)
 class _Making:
+    """The lists to make of the rows in ``data``; paths are shown from ``here``."""
+
     here: Path
     run: RunSettings
     judge: CheckingJudge
@@ -99,13 +104,13 @@ class _Making:
     scenario: _Scenario
 
     @property
-    def lists(self) -> Path:
-        """The file to write."""
+    def lists_path(self) -> Path:
+        """The file of the lists, beside the data."""
         return nuggets_beside(self.data)
 
     @property
     def answered(self) -> list[Answered]:
-        """What a list is still to be made of."""
+        """What the lists that rows lack are made of, in the order of ``file.open``."""
         return [answered_of(sample) for sample in self.file.open]
 
     def shown(self, path: Path) -> str:
@@ -114,7 +119,7 @@ class _Making:
 
     def found(self) -> Iterator[str]:
         """Yield how many lists are to be made, and what is odd about the others."""
-        file, shown = self.file, self.shown(self.lists)
+        file, shown = self.file, self.shown(self.lists_path)
         yield f"{counted(len(file.cases), 'row')}: {counted(len(file.open), 'list')} to make"
         if bad := len(file.cases) - len(file.samples):
             yield f"  {counted(bad, 'invalid row')}: a run says why"
@@ -142,9 +147,9 @@ class _Making:
         if not self.file.open:
             say_lines(["nothing is left to make", *self._write({}), *self._next()])
             return pytest.ExitCode.OK
-        check_writable(self.lists.parent)
+        check_writable(self.lists_path.parent)
         progress = Progress(len(self.file.open), "list")
-        lists = made(self.run, self._made, progress)
+        lists = made(self.run, self._asked, progress)
         if isinstance(lists, pytest.ExitCode):
             return lists
         if failures := failures_of(lists):
@@ -155,16 +160,18 @@ class _Making:
         say_lines([*lines_of(lists, "row"), *self._write(by_id), *self._next()])
         return pytest.ExitCode.OK
 
-    async def _made(self, progress: Progress, live: LiveRun) -> list[NuggetList]:
+    async def _asked(self, progress: Progress, live: LiveRun) -> list[NuggetList]:
+        """Return a list for each of ``answered``, once control rows have tested the judge."""
         answered, client = self.answered, live.clients().chat(self.judge.settings)
         await self.judge.test([question.slot for question in answered], client)
         return await make_lists(answered, WriterAndJudge(client, client), progress.count_one)
 
     def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
-        with nothing_lost(self.run):  # people may have written lists meanwhile
-            file = NuggetFile.of(self.file.cases, self.lists, self.file.rejected)
+        """Write the files that change, and yield a line for each; ``lists`` are by row id."""
+        with nothing_lost(self.run):  # read again: people may have written lists meanwhile
+            file = NuggetFile.of(self.file.cases, self.lists_path, self.file.rejected)
         new = {one.id: lists[one.id] for one in file.open if one.id in lists}
-        files = {self.lists: "".join(file.text(new)), **self.scenario.new}
+        files = {self.lists_path: "".join(file.text(new)), **self.scenario.new}
         with nothing_lost(self.run):
             for path, text in files.items():
                 if not path.exists() or path.read_text("utf-8") != text:
@@ -172,14 +179,15 @@ class _Making:
                     yield f"wrote {self.shown(path)}"
 
     def _next(self) -> Iterator[str]:
+        """Yield what to change in a scenario that was there, and how to run it."""
         path, answers = self.scenario.path, self.scenario.scenario.answers
-        shown, lists = self.shown(path), path_from(self.lists, path.parent)
+        shown, lists = self.shown(path), path_from(self.lists_path, path.parent)
         if not self.scenario.new and answers is None:
             yield f"write in {shown}:  answers: {{path: {lists}, key: id}}"
         elif answers is not None and (path.parent / answers.path) != (path.parent / lists):
             yield (
                 f"{shown} joins {answers.path} already, and one file can be joined: write "
-                f"the lists of {self.shown(self.lists)} into that one"
+                f"the lists of {self.shown(self.lists_path)} into that one"
             )
         if "nugget_recall" not in {spec.metric for spec in self.scenario.scenario.metrics}:
             yield f"read the lists, then add nugget_recall to the metrics of {shown}, with a judge"
@@ -187,7 +195,7 @@ class _Making:
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], list[Override]]:
-    """Return what is said of the judge, and the overrides of all else; raises UsageError."""
+    """Return the keys of the judge, and the overrides of all else; raises UsageError."""
     tree, others = YamlTree({}, ""), []
     for override in config.stash[SETTINGS].overrides:
         if override.path[0] in ("judge", "embedding"):  # --rag-concurrency is for both
@@ -201,27 +209,35 @@ def _given(config: pytest.Config) -> tuple[dict[str, Any], list[Override]]:
 
 
 def _places(config: pytest.Config) -> tuple[Path, Path, Path]:
-    """Return where the command runs, the file with the rows, and the folder of the scenario."""
-    named, folder = config.getoption("rag_from"), config.getoption("rag_init")
+    """Return where the command runs, the file with the rows, and the scenario's folder.
+
+    Raises UsageError for options that do not go together.
+    """
+    source, folder = config.getoption("rag_from"), config.getoption("rag_init")
     here = config.invocation_params.dir
     if folder is None:
         raise misused(f"--rag-nuggets goes with --rag-init and --rag-from: {_HOW}")
-    if (here / named).is_dir():
+    if (here / source).is_dir():
         raise misused(
-            f"--rag-from={named} is a folder: for documents, say how many questions to make, "
+            f"--rag-from={source} is a folder: for documents, say how many questions to make, "
             f"--rag-questions=50; for rows, name their file: {_HOW}"
         )
-    if not (here / named).is_file():
-        raise misused(f"--rag-from={named}: no such file; name one with rows of data")
+    if not (here / source).is_file():
+        raise misused(f"--rag-from={source}: no such file; name one with rows of data")
     if (here / folder).exists() and not (here / folder).is_dir():
         raise misused(f"--rag-init={folder} is no folder; the rows go to --rag-from: {_HOW}")
     if config.getoption("rag_ci") is not None:
         raise misused("--rag-ci: write the workflow afterwards, without --rag-nuggets")
-    return here, here / named, here / folder
+    return here, here / source, here / folder
 
 
-def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) -> _Scenario:
-    """Return the scenario of the rows that is in the folder, else what is to be written."""
+def _scenario_of_rows(
+    data: Path, folder: Path, others: Sequence[Override], model: str
+) -> _Scenario:
+    """Return the scenario of the rows that is in the folder, else what is to be written.
+
+    Raises UserError for a broken one, or for overrides of one that is there.
+    """
     path = folder / f"{file_stem(data.name)}.rageval.yaml"
     if path.exists():
         if others:
@@ -243,12 +259,15 @@ def _scenario(data: Path, folder: Path, others: Sequence[Override], model: str) 
     return _Scenario(path, loaded.scenario, new)
 
 
-def _file(scenario: _Scenario, data: Path) -> NuggetFile:
-    """Return the lists of all rows, as the scenario reads them, with what people say of them."""
+def _nugget_file(scenario: _Scenario, data: Path) -> NuggetFile:
+    """Return the lists of all rows, whatever the limit, but for rows that people have rejected.
+
+    The rows are read as the scenario reads them; raises UserError if it reads other data.
+    """
     spec, folder = scenario.scenario.dataset, scenario.path.parent
     if spec.path is None or (folder / spec.path).resolve() != data.resolve():
         raise UserError([Problem(scenario.path.name, f"reads other data than {data.name}")])
-    # The folder of the scenario may be new: a path that leads through it is none yet.
+    # From the folder of the data: that of the scenario may be new, with no way through it yet.
     spec = spec.model_copy(update={"limit": -1, "path": data.name})
     read = load_dataset(spec, data.parent, scenario.path.name, of_answers=_OF_ANSWERS)
     _refuse_without_ids(spec, read)
@@ -262,8 +281,8 @@ def _file(scenario: _Scenario, data: Path) -> NuggetFile:
 
 def _refuse_without_ids(spec: DatasetSpec, read: Dataset) -> None:
     """Raise UserError for rows that no list can be joined to."""
-    named = {*FIELD_ALIASES["id"], spec.key_map.get("id"), read.likely.get("id")}
-    if named.isdisjoint(read.columns):
+    columns = {*FIELD_ALIASES["id"], spec.key_map.get("id"), read.likely.get("id")}
+    if columns.isdisjoint(read.columns):
         message = (
             'no column of ids, by which a list is joined to its row. Give each row one, "id": '
             '"q1", or name the column: --rag-set=dataset.key_map.id=NAME'

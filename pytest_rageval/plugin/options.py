@@ -261,7 +261,8 @@ COMMANDS = (
         AGENTS,
     ),
 )
-"""What a run of pytest does in place of running tests: one of them."""
+"""What a call of pytest can do in place of running tests: one of these."""
+
 WITH_COMMANDS = (
     Command("from", "FILE", "with --rag-init: write a scenario for the rows of this file"),
     Command(
@@ -295,10 +296,11 @@ WITH_COMMANDS = (
         beside="merge",
     ),
 )
+"""Options that say more about a command, and are refused without it."""
 
 
 def touching(*kinds: Touched) -> list[Option[Any]]:
-    """Return the options that touch these."""
+    """Return the options, without commands, that touch one of these."""
     return [option for option in ALL_OPTIONS if option.touches in kinds]
 
 
@@ -318,6 +320,10 @@ def _declare(
     several: dict[str, Any],
     alone: str | None = None,
 ) -> None:
+    """Declare an option; ``several`` is how argparse reads one that may have several values.
+
+    ``alone`` is its value where it is typed without one; None: it needs one.
+    """
     how: dict[str, Any] = {"action": "store_true"}
     if row.metavar is not None:
         how = {"metavar": row.metavar.removesuffix(SEVERAL)}

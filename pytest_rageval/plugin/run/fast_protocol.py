@@ -30,7 +30,7 @@ from pytest_rageval.plugin.run.items import METHODS, SampleItem, case_of
 from pytest_rageval.stats.wording import counted
 
 _CURRENT: Final = "PYTEST_CURRENT_TEST"
-# Of a setup or teardown that passed, these keep the report for --durations, or do nothing.
+# With the report of a setup or teardown that passed, these do nothing but keep it for --durations.
 _KEEP_OR_DO_NOTHING: Final = (
     "_pytest.cacheprovider.LFPlugin.",
     "_pytest.logging.LoggingPlugin.",
@@ -50,11 +50,11 @@ _LOOKING_BACK: Final = (
     "pytest_unconfigure",
 )
 _RAISED: Final = (KeyboardInterrupt, pytest.exit.Exception)
-_MEANT: Final = frozenset({"skip", "skipif", "xfail"})
+_DECIDING_MARKS: Final = frozenset({"skip", "skipif", "xfail"})
 
 
 class FastProtocol:
-    """Runs cases of a process: all of it, or an xdist worker."""
+    """Runs the cases of one process: of pytest's own, or of an xdist worker."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -65,7 +65,7 @@ class FastProtocol:
         self._kept: list[Any] | None = None
 
     def pytest_plugin_registered(self) -> None:
-        """Decide anew: a plugin that came in mid-run may tell the difference."""
+        """Have the next case decide anew: a plugin that came mid-run may tell the difference."""
         self._first = None
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
@@ -82,9 +82,11 @@ class FastProtocol:
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> bool | None:
-        """Run a case, if it is neither the first nor the last of its file, and passes.
+        """Run a case and return True, if it may go the short way, and passes; else None.
 
-        The first one sets up what the others share, the last one tears it down.
+        The first case of a file, or of a variant, does not: it sets up what the others share. Nor
+        the last one, which tears that down, and one that runs twice in a row, which pytest keeps
+        set up in between.
         """
         first, previous, self._previous = self._first, self._previous, item
         is_last = nextitem is None or nextitem.parent is not item.parent
@@ -96,7 +98,7 @@ class FastProtocol:
             and not is_last
             and item is not nextitem
             and item is not previous
-            and not (item.own_markers and any(mark.name in _MEANT for mark in item.own_markers))
+            and not any(mark.name in _DECIDING_MARKS for mark in item.own_markers)
             and item.__dict__.keys().isdisjoint(METHODS)
         ):
             return self._run(item)
@@ -113,17 +115,17 @@ class FastProtocol:
             self._first is not None
             and self._first.plan.is_plain
             and item.parent is not None
-            and not any(mark.name in _MEANT for mark in item.parent.iter_markers())
+            and not any(mark.name in _DECIDING_MARKS for mark in item.parent.iter_markers())
             and all(getattr(SampleItem, name) is method for name, method in METHODS.items())
             and not reason_against(self._config, item.ihook)
         )
         if self._is_fast:
-            self._log = self._way(item.ihook)
+            self._log = self._chosen_log(item.ihook)
 
-    def _way(self, hooks: Any) -> Callable[[SampleItem, pytest.TestReport], None]:
-        """Return how the reports of cases are sent to whoever listens."""
+    def _chosen_log(self, hooks: Any) -> Callable[[SampleItem, pytest.TestReport], None]:
+        """Return which of the ``_log_...`` methods tells of a case all who listen, and no more."""
         if hasattr(self._config, "workerinput"):
-            return self._send
+            return self._log_to_controller
         self._kept = self._kept_reports()
         is_alone = not any(strangers(hooks, "pytest_runtest_logreport", _KEEP_OR_DO_NOTHING))
         return self._log_call if is_alone else self._log_all
@@ -146,7 +148,8 @@ class FastProtocol:
     def _run(self, item: SampleItem) -> bool | None:
         """Run a case, and return True; None if it does not pass.
 
-        Then pytest's way begins with what scoring gave: an error must not get a second chance.
+        Its score, or error, is then kept in ``item.tried`` for pytest's way: an error must not get
+        a second chance.
         """
         results: list[SampleResult] = []
         try:
@@ -169,6 +172,7 @@ class FastProtocol:
         return True
 
     def _score(self, item: SampleItem, results: list[SampleResult]) -> None:
+        """Add the result of a case to ``results``, in the phase in which pytest's way scores it."""
         os.environ[_CURRENT] = f"{item.nodeid} (setup)".replace("\x00", "(null)")
         results.append(score_case(item.plan, item.case))
 
@@ -184,7 +188,7 @@ class FastProtocol:
     def _log_call(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send the report of the call through the hooks, and keep the others as the terminal would.
 
-        Nobody else wants them.
+        That is where nobody but the terminal wants them.
         """
         hooks, location = item.ihook, setup.location
         hooks.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
@@ -194,7 +198,7 @@ class FastProtocol:
         hooks.pytest_runtest_logreport(report=call)
         hooks.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
 
-    def _send(self, item: SampleItem, setup: pytest.TestReport) -> None:
+    def _log_to_controller(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send one report to the xdist controller, which makes all of them."""
         phases = (setup.start, setup.stop, setup.duration)
         call = _turned(setup)
@@ -207,7 +211,7 @@ def _raise(error: BaseException) -> NoReturn:
 
 
 def _after(setup: pytest.TestReport, when: Any) -> pytest.TestReport:
-    """Return the report of a later phase, in which nothing happened."""
+    """Return the report of a phase after the setup, in which nothing happened."""
     return pytest.TestReport(
         getattr(setup, "id", setup.nodeid),  # pytest 9.2 makes an object of each text
         setup.location,
@@ -224,6 +228,6 @@ def _after(setup: pytest.TestReport, when: Any) -> pytest.TestReport:
 
 
 def _turned(setup: pytest.TestReport) -> pytest.TestReport:
-    """Turn the report of a setup that nobody needs into that of the call."""
+    """Turn the report of a setup, which nobody else has, into that of the call; return it."""
     setup.when, setup.start, setup.duration = "call", setup.stop, 0.0
     return setup
