@@ -114,7 +114,7 @@ class Rows:
         self._tests.rows.append(row)
 
     def lack(self) -> str:
-        """Return why no test has a check, when none has one."""
+        """Return why there is no check at all."""
         if not self._entries:
             return "it has no tests that could be taken"
         asks = any(entry.test.asserts or not entry.is_whole for entry in self._entries)
@@ -147,7 +147,7 @@ class Rows:
         entry.own |= {taken.kind if isinstance(taken, Measured) else "check"} if is_own else set()
 
     def _taken(self, given: dict[str, Any], test: Test) -> Taken:
-        """Return what an assert is here, said of the output before any transform of the test.
+        """Return what an assert is here, said of the output before any transform.
 
         Raises NotTakenError, or ScenarioError for a schema that is no YAML.
         """
@@ -276,7 +276,7 @@ class Rows:
         return kinds
 
     def _add_fields(self, measured: Sequence[Measured]) -> None:
-        """Give each row the gold and contexts that a metric reads; raises NotTakenError first."""
+        """Give each row the gold and contexts that a metric reads; on NotTakenError, give none."""
         fields: list[dict[str, Any]] = []
         for entry, metric in zip(self._entries, measured, strict=True):
             own: dict[str, Any] = {}

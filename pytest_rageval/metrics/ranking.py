@@ -232,8 +232,7 @@ def _judged(sample: Sample, gains: Mapping[int, int]) -> Mapping[str, int]:
 def _can_find(sample: Sample, judged: Mapping[str, int]) -> bool:
     """Return whether anything was retrieved and anything is relevant; if not, every measure is 0.
 
-    Such samples are not given to trec_eval: it would end the process where all grades of a query
-    are negative.
+    It is not given to trec_eval then, which ends the process where all grades are negative.
     """
     return bool(sample.retrieved_ids) and any(grade >= 1 for grade in judged.values())
 
@@ -292,10 +291,7 @@ def _without_default(measure: Any) -> Any:
 
 
 def _by_rank(listed: Mapping[str, None], judged: Mapping[str, int]) -> dict[str, int]:
-    """Return the gains of a sample's judged documents, by rank from 0 where they are ``listed``.
-
-    Those that were not retrieved have other keys; ``listed`` are the retrieved ids in order.
-    """
+    """Return the gains of the judged documents, by rank from 0 where they are ``listed``."""
     ranks = {name: rank for rank, name in enumerate(listed) if name in judged}
     return {
         str(ranks[name]) if name in ranks else f"missed {at}": gain
@@ -329,8 +325,7 @@ def _reciprocal_rank(options: HitOptions) -> _Measure:
     asked, between = RR(**options.parameters), _bounds(options, reciprocal_rank_between)
     if options.k is None:
         return _Measure(asked, between=between)
-    # trec_eval's recip_rank has no cutoff. Beyond it, 1 / rank is smaller than 1 / k by far more
-    # than this tolerance.
+    # trec_eval takes no cutoff here. Beyond it, 1 / rank is below 1 / k by more than the tolerance.
     least = (1.0 / options.k) * (1.0 - 1e-9)
     return _Measure(asked, lambda value: value if value > least else 0.0, between=between)
 
@@ -349,10 +344,8 @@ def _average_precision(options: RankingOptions) -> _Measure:
     from ir_measures import AP
 
     asked = AP(**options.parameters)
-    return _Measure(
-        asked @ options.k if options.k else asked,
-        between=_bounds(options, average_precision_between),
-    )
+    asked = asked @ options.k if options.k else asked
+    return _Measure(asked, between=_bounds(options, average_precision_between))
 
 
 def _ndcg(options: GainOptions) -> _Measure:
@@ -370,8 +363,6 @@ def _ndcg(options: GainOptions) -> _Measure:
 def _whole(
     measure: str, between: Between | None = None
 ) -> Callable[[WholeRankingOptions], _Measure]:
-    """Return what makes the measure of this name in ir-measures."""
-
     def make(options: WholeRankingOptions) -> _Measure:
         import ir_measures
 
@@ -389,10 +380,7 @@ def _definition(
     *,
     needs_pool: bool = False,
 ) -> MetricDefinition:
-    """Return a metric; ``names`` is its own name and its aliases, with blanks between them.
-
-    ``of_hits`` scores contexts; a metric without it scores ids only.
-    """
+    """Return a metric; ``names`` is its own and its aliases. Without ``of_hits`` it needs ids."""
     name, *aliases = names.split()
     return MetricDefinition(
         MetricInfo(name, _IDS, tuple(aliases), needs_pool=needs_pool, summary=summary),

@@ -80,7 +80,7 @@ class RefusalMetric:
 
 
 def _quoted(sample: Sample) -> str:
-    """Return the answer in quotes, after the context that has a reference in it, if one has."""
+    """Return the answer in quotes, after words on the context that has a reference in it."""
     where = _context_with_reference(sample)
     answer = shorten(" ".join((sample.answer or "").split()), 120)
     return f'{where}"{answer}"'
@@ -156,9 +156,9 @@ class CragScore:
         self.options = options
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the score, -1 to 1; None where it is not known whether the answer is right.
+        """Return the score, -1 to 1; None with an error where the answer cannot be judged.
 
-        With an error, except for ``acc`` of a row without references.
+        None with a reason for ``acc`` of a row without references.
         """
         assert context.reading is not None
         kind = context.reading.kind

@@ -277,7 +277,7 @@ def json_plain(value: Any) -> Any:
     """Return a value as JSON can say it.
 
     NaN and infinities become None, keys text, sets sorted lists, numpy's booleans Python's, and any
-    other object its text, numpy's integers, too.
+    other object its text: most numbers of numpy, too.
     """
     if value is None or isinstance(value, str | bool):
         return value
