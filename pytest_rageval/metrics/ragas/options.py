@@ -23,7 +23,7 @@ class RagasOptions(NoOptions):
     )
 
     passed: ClassVar[frozenset[str]] = frozenset()
-    """The options that ragas' class takes."""
+    """The options that ragas' class takes; all others are for our side."""
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of ragas' class."""
@@ -38,7 +38,7 @@ def _votes(times: int | None) -> int | None:
 
 
 class VotedOptions(RagasOptions):
-    """How often the judge gives its verdicts."""
+    """How often our judge is asked for its verdicts; ragas' classes are not told."""
 
     reproducibility: Annotated[
         Annotated[int, Field(ge=1, le=21, strict=True)] | None, AfterValidator(_votes)
@@ -125,6 +125,7 @@ _LEVEL = re.compile(r"score([0-9]+)_description")
 
 
 def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """Return the rubrics; raises ValueError unless they describe two different marks or more."""
     if rubrics is None:
         return None
     for name in rubrics:
@@ -184,7 +185,7 @@ def _ascending(scale: tuple[int, int]) -> tuple[int, int]:
 
 
 class InstanceRubricsOptions(ReferenceOptions):
-    """Where the rubrics of a row are."""
+    """Where the rubrics of a row are, and the marks that they may give."""
 
     column: str = Field("rubrics", description="of the data, with the row's rubrics")
     scale: Annotated[tuple[int, int], AfterValidator(_ascending)] = Field(
