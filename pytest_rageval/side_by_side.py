@@ -203,8 +203,9 @@ def _chosen(
         raise OptionError([Problem("variants", f"expected a list of names, found {wanted!r}")])
     named = known if wanted is None else tuple(wanted)
     unknown = [name for name in (*named, *given) if name not in known]
-    if unknown and known:
-        raise OptionError([Problem("variants", unknown_variant(unknown[0], known))])
+    if unknown:
+        message = unknown_variant(unknown[0], known) if known else "the scenario has no variants"
+        raise OptionError([Problem("variants", message)])
     if len(set(named)) < 2:
         message = f"two at least are needed to compare, found {len(set(named))}; use evaluate()"
         raise OptionError([Problem("variants", message)])

@@ -91,7 +91,9 @@ class Sources:
         if found or not isinstance(source, int):
             return found
         # "0012" was read as the number 12.
-        return tuple(at for at, (name, _) in named if name and name.lstrip("0") == wanted)
+        return tuple(
+            at for at, (name, _) in named if name and re.sub("^0+(?=.)", "", name) == wanted
+        )
 
     @cached_property
     def expected(self) -> frozenset[Source] | None:

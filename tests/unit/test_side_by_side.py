@@ -114,6 +114,12 @@ def test_other_arguments_are_refused(arguments: dict[str, Any], message: str) ->
     assert message in str(caught.value)
 
 
+def test_variants_of_a_scenario_without_any_are_refused() -> None:
+    plain = {key: value for key, value in SCENARIO.items() if key != "variants"}
+    with pytest.raises(OptionError, match="variants: the scenario has no variants"):
+        evaluate_variants(plain, variants=["low", "high"])
+
+
 def test_evaluate_takes_one_variant() -> None:
     """It must be named, and exist."""
     result = evaluate(SCENARIO, variant="high")

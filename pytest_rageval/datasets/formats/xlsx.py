@@ -251,7 +251,7 @@ class _CellNotes:
         self._named = {at for at, name in enumerate(names) if name}
         self._compared = [at for at, name in enumerate(fields) if name in ("answer", "references")]
         self._judging = [at for at, name in enumerate(fields) if name in _JUDGING]
-        self._untold = {self._of_error, self._of_shown}
+        self._untold = [self._of_error, self._of_shown]
 
     def look_at(self, record: Sequence[Any], line: int) -> None:
         """Add what is to be told of a row to the notes of the file."""
