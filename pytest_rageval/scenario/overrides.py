@@ -217,13 +217,14 @@ def compared_with(present: Any, names: Sequence[str]) -> Any:
     """
     listed = present if isinstance(present, list) else [] if present is None else [present]
     runs = [run if isinstance(run, dict) else {"baseline": run} for run in listed]
-    known = {run.get("baseline"): run for run in runs}
+    known = {name: run for run in runs if isinstance(name := run.get("baseline"), str)}
     pinned = [run for run in runs if run.get("looks") and run.get("baseline") not in names]
     replaced = [run for run in runs if run not in pinned]
     usual = replaced[0] if len(replaced) == 1 else {}
     keys = {key: value for key, value in usual.items() if key not in _OF_ONE_RUN}
     made = [known.get(name) or {"baseline": name, **keys} for name in dict.fromkeys(names)]
-    return [*made, *pinned] if len(made) + len(pinned) > 1 else made[0]
+    found = [*made, *pinned] or [{"baseline": []}]  # which is refused with its place
+    return found if len(found) > 1 else found[0]
 
 
 def pinned_runs(compare: Any) -> list[str]:

@@ -443,6 +443,8 @@ def _checked(answer: Answer) -> Answer:
         if len(text) > MOST_CHARACTERS:
             size = f"{len(text):,} characters, at most {MOST_CHARACTERS:,} are taken"
             raise TargetError(f"returned {'an' if what == 'answer' else 'a'} {what} of {size}")
+    if answer.text is None and answer.contexts is None and answer.retrieved_ids is None:
+        raise TargetError("returned neither an answer nor contexts; [] says that none were found")
     if len(json.dumps(dict(answer.extra))) > MOST_CHARACTERS:
         raise TargetError(f"returned more than {MOST_CHARACTERS:,} characters of other fields")
     return answer

@@ -128,6 +128,15 @@ def test_a_number_for_a_gate_with_several_checks_is_its_mean() -> None:
 # What a run is compared with
 
 
+def test_no_baseline_and_lists_of_them_are_left_to_the_checks_of_the_file() -> None:
+    """They ended in an IndexError and a TypeError."""
+    assert applied("name: x", Override(("compare", "baseline"), [], "f"))[0]["compare"] == {
+        "baseline": []
+    }
+    text = "compare: [{baseline: [a]}]"
+    assert applied(text, compared_with("b"))[0]["compare"] == {"baseline": "b"}
+
+
 def compared_with(name: str) -> Override:
     return Override(("compare", "baseline"), name, f"--rag-compare {name}")
 

@@ -162,6 +162,9 @@ class Odd:
     ("value", "message"),
     [
         (None, "returned nothing (None); expected a text, a pair"),
+        ({"contexts": None}, "returned neither an answer nor contexts; [] says"),
+        ({"retrieved_ids": None, "n": 1}, "returned neither an answer nor contexts"),
+        (Answer(), "returned neither an answer nor contexts"),
         (3, "returned 3 (int); expected"),
         (["Paris"], "returned ['Paris'] (list); expected"),
         (b"Paris", "returned b'Paris' (bytes); expected"),
