@@ -101,7 +101,10 @@ def chat_identity(settings: ClientSettings) -> dict[str, Any]:
 
 
 def vector_identity(settings: ClientSettings, *, is_local: bool) -> dict[str, Any]:
-    """Return what identifies an embedding model; one in this process has no endpoint."""
+    """Return what identifies an embedding model; one in this process has no endpoint.
+
+    ``source`` is a digest of the code of a user's function.
+    """
     return {
         "provider": settings.provider,
         "endpoint": None if is_local else settings.endpoint,
@@ -125,9 +128,12 @@ def _key(material: dict[str, Any]) -> Key:
 def nearest(
     wanted: Mapping[str, Any], found: Iterable[Mapping[str, Any]]
 ) -> Mapping[str, Any] | None:
-    """Return the key that differs least from ``wanted``: in the fewest fields, then in its text."""
+    """Return the key that differs least from ``wanted``: in the fewest fields, then in its text.
+
+    None where none is ``found``.
+    """
     by_fields = sorted(found, key=lambda other: len(_differing(wanted, other)))
-    # To compare texts takes long, so only the first ones are.
+    # To compare texts takes long, so only those of the first keys are compared.
     return min(by_fields[:_MOST_TEXTS], key=lambda other: _rank(wanted, other), default=None)
 
 
@@ -318,9 +324,9 @@ class Cache:
     def recent(
         self, kind: Explained, wanted: Mapping[str, Any]
     ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-        """Yield the entries whose keys have these fields, with their keys; the newest file first.
+        """Yield key and value of entries whose keys have the ``wanted`` fields; newest file first.
 
-        Those whose keys the user has deleted are left out.
+        Entries whose keys the user has deleted are left out.
         """
         for path in sorted(self._folder.glob(f"*.{kind}-keys.jsonl"), reverse=True):
             for line in read_bytes(path).splitlines():
@@ -361,7 +367,7 @@ def known_counts(plain: Mapping[str, Any]) -> dict[str, int]:
 
 
 def has_replies(run: RunSettings) -> bool:
-    """Return whether there are replies or vectors in the cache folder of a run."""
+    """Return whether a run's cache folder has a file of replies, vectors or answers of targets."""
     folder = run.cache_dir
     return folder is not None and any(any(folder.glob(f"*.{kind}.jsonl")) for kind in _PLURALS)
 
@@ -376,7 +382,7 @@ def _peers(run: RunSettings) -> str:
 def _own_name(peers: str, before: Iterable[Path]) -> str:
     """Return what the names of this process's files begin with: they sort after those from before.
 
-    Also where the clock was set back since: what a refresh has replaced does not come back.
+    They do so even if the clock was set back since, or what a refresh has replaced would come back.
     """
     at = max([datetime.now(UTC), *filter(None, map(_later_than, before))])
     return f"{at:{_STAMP}}{peers}{os.getpid()}-{uuid.uuid4().hex[:4]}"
@@ -416,7 +422,7 @@ class _Index:
         return self._of_sample.get(sample) or self._all[:_MOST_COMPARED]
 
     def has_asked(self, sample: str, wanted: Mapping[str, Any]) -> bool:
-        """Return whether a sample has an answer to this kind of question; without one, any has."""
+        """Return whether a sample has an answer to this kind of question; True without a sample."""
         kind = _kind(wanted)
         return not sample or any(_kind(key) == kind for key in self._of_sample.get(sample, ()))
 

@@ -1,7 +1,8 @@
 """JSON posted to a server of models, and its failures as errors of ours: what HTTP providers share.
 
-A 429 is a rate limit, with the wait that ``Retry-After`` asks for; a 401 is about the key; a body
-that is no JSON object is the server's fault. Limits, retries and the cache are above it.
+A 429 is a rate limit, with the wait that ``Retry-After`` asks for, unless the account is empty; a
+401 is about the key; a body that is no JSON object is the server's fault. Limits, retries and the
+cache are not here, but in the layer that calls it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _NO_CREDIT_CODES = {
     *("billing_hard_limit_reached", "billing_not_active", "insufficient_balance"),
     *("arrearage", "accountoverdueerror"),
 }
-# How such a message begins: further on, it may quote a row. A limit for a time is none of these.
+# How a message of an empty account begins: further on, it may quote a row. One of a limit that
+# ends by itself, such as "per minute", is none.
 _NO_CREDIT_FIRST = re.compile(
     r"(?!.*(?:每分|分钟|秒|小时(?!客服|服务|在线)|每[日天]|[今明][日天]|并发|频|稍[后候等]|过一会|繁忙|(?<![a-z\d])[rtq]p[sm](?![a-z])"
     r"|per (?:second|minute)|retry (?:in|after)))"
@@ -63,7 +65,7 @@ _BAD_KEY = (
 )
 _MOST_TOKENS = 10**9
 _NEVER = (501, 505, 508, 510, 511)
-"""What a server says that will never be able to answer this."""
+"""The statuses of a server that will never be able to answer this."""
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection_failed")
 
 
@@ -155,7 +157,7 @@ class JsonEndpoint:
         return answer
 
     def _hide(self, text: str) -> str:
-        # post() has read them: without them nothing was sent.
+        # post() reads the credentials before it sends anything: there is no text without them.
         return self._credentials.hide(text) if self._credentials else ""
 
     def _failure(self, status: int, headers: Mapping[str, str], raw: bytes) -> ClientError:
@@ -233,9 +235,10 @@ class JsonEndpoint:
 
 
 def check_endpoint(settings: ClientSettings, *, has_default: bool = False) -> list[str]:
-    """Return what is wrong with a base URL, or missing for HTTP at all, without a request.
+    """Return what is wrong with a base URL, and a missing package for HTTP; it sends no request.
 
-    ``has_default``: without base_url requests go to OpenAI. Those of another API never shall.
+    ``has_default``: base_url may be missing, as requests then go to OpenAI. Without it base_url is
+    needed: requests of another API never go there.
     """
     problems = missing_package("aiohttp", "judge", settings)
     if settings.base_url is None and not has_default:
@@ -266,8 +269,8 @@ def usage_of(counts: Sequence[int | None], texts: Sequence[str], reply: str) -> 
 def stated_tokens(answer: Mapping[str, Any], *names: str) -> list[int | None]:
     """Return these counts in the ``usage`` of an answer.
 
-    None for one that is missing, or an impossible number. The first name is that of the prompt's:
-    if it is 0, as some gateways say, all are None.
+    None for one that is missing, or an impossible number. The first name is of the prompt's tokens:
+    if its count is 0, as some gateways say, all are None.
     """
     usage = answer.get("usage")
     counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]
@@ -278,7 +281,11 @@ def stated_tokens(answer: Mapping[str, Any], *names: str) -> list[int | None]:
 
 
 def _has_no_credit(status: int, said_lower: str, codes: set[str]) -> bool:
-    """Return whether the account is empty: a code says so anywhere, words as a message begins."""
+    """Return whether the account is empty.
+
+    402 says so; 429 and 500 with words of ``_NO_CREDIT`` anywhere; these, 400 and 403 with a code,
+    or as the message begins, unless a content filter stopped the request.
+    """
     if status == 402 or (status in (429, 500) and any(word in said_lower for word in _NO_CREDIT)):
         return True
     if status not in (400, 403, 429, 500) or any(word in said_lower for word in _FILTERED):

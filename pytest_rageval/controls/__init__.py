@@ -47,9 +47,9 @@ class ControlRule(NamedTuple):
 
         But for some slips, each value of ``high`` must be above each of ``low`` by the margin. A
         row without a score is a slip, and so is a row that must be left out for the others to be
-        told apart. ``slips_allowed`` says how many there may be. ``left`` are the rows still to be
-        asked, high and low ones: True if these may all be slips, False if it is too late even if
-        they get the ends of the range. With none left it is never None.
+        told apart. ``slips_allowed`` says how many there may be. ``left`` are how many rows are
+        still to be asked, high and low ones: True if these may all be slips, False if it is too
+        late even if they get the ends of the range. With none left it is never None.
         """
         if not len(high) + left[0] or not len(low) + left[1]:
             return False  # nothing was told apart
@@ -99,7 +99,7 @@ Language = Literal["en", "zh"]
 SETS: Final = (1,)
 """The numbers of our own sets, the newest first. A set is never edited: a better one is new."""
 OF_A_FILE: Final = 0
-"""The number of rows from a user's file."""
+"""The number of the set that a user's file is."""
 FEWEST: Final = 6
 """Rows of either kind that a user's file must have: with fewer, judges pass by chance."""
 SECTION: Final = "judge.controls.file"
@@ -109,8 +109,8 @@ SECTION: Final = "judge.controls.file"
 class ControlRow:
     """A sample, and whether its score should be high or low: the score, not the answer's worth.
 
-    Where lower scores are better, the good rows are those that should be low. ``place`` is that in
-    a user's file, ``controls.jsonl:7``.
+    Where lower scores are better, the good rows are those that should be low. ``place`` is where
+    it is in a user's file, ``controls.jsonl:7``, "" for our own.
     """
 
     metric: str
@@ -125,17 +125,20 @@ class ControlRow:
 
 @dataclass(frozen=True, slots=True)
 class ControlSet:
-    """The rows of one metric in the order in which they are asked, high and low ones in turn."""
+    """The rows of one metric in the order in which they are asked, high and low ones in turn.
+
+    ``number`` is one of ``SETS``, or ``OF_A_FILE``.
+    """
 
     number: int
     rows: tuple[ControlRow, ...] = ()
 
 
 def built_in_rows(metric: str, language: str, number: int = SETS[0]) -> ControlSet:
-    """Return our rows for a metric, by its own name; none for a metric that has no such rows.
+    """Return our rows for a metric, by its own name.
 
-    ``language`` is ``zh``, or any other one, which means English. Rubrics and metrics of users, and
-    metrics that ask no model, have no rows.
+    ``language`` begins with ``zh``, or means English. Rubrics and metrics of users, and metrics
+    that ask no model, have no rows.
     """
     spoken: Language = "zh" if language.lower().startswith("zh") else "en"
     recipe = _recipes(number).get(metric)
@@ -152,9 +155,9 @@ def built_in_rows(metric: str, language: str, number: int = SETS[0]) -> ControlS
 
 
 def language_of(samples: Iterable[Sample]) -> Language:
-    """Return the language of our rows for data: ``zh`` if half of their texts or more have CJK.
+    """Return the language of our rows for data: ``zh`` if at least half of the samples have CJK.
 
-    The texts are questions and answers, as in prompts whose language is ``auto``.
+    It is looked for in question and answer; samples with neither do not count.
     """
     texts = [(sample.question or "") + (sample.answer or "") for sample in samples]
     written = [text for text in texts if text.strip()]
@@ -166,7 +169,7 @@ def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]
 
     Any format and field of a data set will do; each row also has ``metric`` and ``expect``.
     ``written`` is the path, relative to ``base_dir``, ``where`` the place in the scenario that
-    names it. Raises ScenarioError with everything that is wrong in the file.
+    names it. Raises ScenarioError with all wrong rows; without any, with metrics of too few.
     """
     file = data_file(DatasetSpec(path=written), base_dir, where, SECTION)
     key_map, problems = KeyMap({}), []
@@ -190,7 +193,7 @@ def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]
 
 
 def row_problems(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Problem]:
-    """Yield a problem for each row that lacks what its metric needs, or has no answer to judge."""
+    """Yield a problem for each row that lacks what its metric needs, or has an empty answer."""
     for row in rows:
         if info.empty_is_worst and row.sample.answer is not None and not row.sample.answer.strip():
             yield Problem(
@@ -241,9 +244,10 @@ def _in_turn(rows: list[ControlRow]) -> tuple[ControlRow, ...]:
 
 
 Recipe = Mapping[str, Mapping[str, Any]]
-"""What rows are made of: for ``both``, ``high`` and ``low`` fields of Sample, and a topic's texts.
+"""What rows are made of: for ``both`` kinds, for ``high`` and for ``low`` the fields of Sample.
 
-``next.answer`` is the answer of the next topic, which has nothing to do with this one.
+Each field has the name of a topic's text, or a list of such names. ``next.answer`` is the answer of
+the next topic, which has nothing to do with this one.
 """
 
 

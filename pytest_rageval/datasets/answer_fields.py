@@ -1,6 +1,6 @@
 """Reads citations, answerability, confidence, history and nuggets; numbers conversations' turns.
 
-They are read only where a scenario asks for that: its columns are metadata otherwise.
+They are read only where a scenario asks for that: their columns are metadata otherwise.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def read_answer_fields(
 ) -> dict[str, Any]:
     """Return the values of a row with the fields ``names`` read; ``columns`` say from where.
 
-    ``doubts`` counts the rows by what their turns leave open.
+    A question and an answer may come from the turns of ``history``. ``doubts`` counts the rows by
+    what their turns leave open.
     Raises BadValueError for a value that is none of the field.
     """
     found = dict(values)
@@ -120,7 +121,7 @@ def _history(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:
 def read_messages(value: Any, name: str) -> tuple[Mapping[str, str], ...]:
     """Return messages, each with ``role`` and ``content``; raises BadValueError for other values.
 
-    A list of texts alternates: user, assistant, user ...
+    A list of texts alternates: user, assistant, user ... Calls of tools without text are left out.
     """
     if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
         value = value["messages"]
@@ -142,7 +143,7 @@ def _is_call(item: Any) -> bool:
 def _before_a_call(turns: Any, column: str) -> str:
     """Return the doubt that turns leave which end with a call of a tool; "" for others."""
     if isinstance(turns, str) and "_call" not in turns:
-        return ""  # to read a long text once more takes as long
+        return ""  # a long text need not be read a second time
     spelled = value_or_text(turns)
     said = spelled.get("messages") if isinstance(spelled, Mapping) else spelled
     if not (isinstance(said, list | tuple) and said and _is_call(said[-1])):
@@ -214,7 +215,7 @@ def has_stale_nuggets(sample: Sample) -> bool:
 
 
 def row_nuggets(sample: Sample) -> Sequence[Mapping[str, str]]:
-    """Return the nuggets of a row, whether or not its scenario reads them; () without a list."""
+    """Return the nuggets of a row, whether or not its scenario reads them; () without good ones."""
     try:
         return sample.nuggets or _nuggets(sample.metadata.get("nuggets") or [], "nuggets") or ()
     except BadValueError:
@@ -222,7 +223,7 @@ def row_nuggets(sample: Sample) -> Sequence[Mapping[str, str]]:
 
 
 def fold_nugget(text: str) -> str:
-    """Return a text without case, width, extra blanks and final marks; ``C++`` is not ``C``."""
+    """Return a text without case, width, extra blanks and marks around it; ``C++`` is not ``C``."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(".。!?;,、\"'“”‘’「」 ") or text
 
@@ -318,8 +319,9 @@ def with_made_columns(
 ) -> tuple[list[Case], tuple[str, ...]]:
     """Return the cases with the columns that tables and gates divide them by, and their names.
 
-    ``answerable``, and with a ``conversation_id`` ``turn`` (from 1, counted where it is absent) and
-    ``last_turn``, in the order of the file and with the rows that a limit has ``left_out``.
+    ``answerable``, if it is in ``names``; with ``history`` and a ``conversation_id``, ``turn``
+    (from 1, counted where it is absent) and ``last_turn``. Turns are counted in the order of the
+    file, rows included that a limit has ``left_out``.
     """
     made: list[str] = []
     found = list(cases)

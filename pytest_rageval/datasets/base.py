@@ -56,13 +56,13 @@ class BrokenRow:
 
 @dataclass(frozen=True, slots=True)
 class GivenRows:
-    """Rows that Python code hands over; messages and the scenario name them ``<DataFrame>``."""
+    """Rows that Python code hands over; ``shown`` names them in messages: ``<DataFrame>``."""
 
     rows: Sequence[Any]
     shown: str
     tabular: bool = False
     must_be_used: bool = False
-    """Whether a variant that has data of its own is refused; else it keeps them."""
+    """Whether a variant that has data of its own is refused; else it keeps its own."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,8 @@ class DataFile:
     def max_bytes(self, *, is_whole: bool = False) -> int:
         """Return how many bytes the file may have, unpacked.
 
-        ``is_whole``: it is packed, and read as a whole.
+        ``is_whole``: it is packed, and read as a whole. Then fewer are allowed by default: a small
+        file may unpack into more than memory holds.
         """
         given = self.spec.max_mb
         if is_whole and not given:
@@ -104,7 +105,7 @@ class DataFile:
 
     @property
     def too_long(self) -> str:
-        """The message for a row with more bytes."""
+        """The message for a row with more than ``max_row_bytes``."""
         return too_long(self.spec.max_row_mb, self.section)
 
     def refuse(self, message: str, line: int | None = None) -> ScenarioError:
@@ -115,8 +116,8 @@ class DataFile:
     def open(self, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
         """Open the file as bytes, unpacked if its name ends in ``.gz``.
 
-        ``is_whole``: the caller reads it as a whole. Reading beyond the largest size raises
-        ScenarioError.
+        ``is_whole``: the caller reads it as a whole. Raises ScenarioError for a file that cannot be
+        read, or is too large; of a packed one, only reading shows that, or that it is damaged.
         """
         limit = self.max_bytes(is_whole=is_whole and self.is_packed)
         try:
@@ -165,7 +166,7 @@ class DataFile:
             with self.open() as stream:
                 text = io.TextIOWrapper(stream, self.spec.encoding, newline="")
                 yield text
-                text.detach()  # the caller's context closes the stream
+                text.detach()  # open() closes the stream
         except UnicodeError as error:
             self._find_undecodable()
             raise self.refuse(f"not {self.spec.encoding}: {error}") from error
@@ -221,14 +222,15 @@ _OF_SPANS: Final = (
     *(b"trace_id", b"traceid", b"span_id", b"spanid", b"run_type", b"record_json"),
     *(b"htmlpath", b"html_path", b"bookmarked"),
 )
-"""Names in the records of traces, in lower case; looked for so, which a pattern does slower."""
+"""Names in the records of traces, in lower case; one pattern for all of them would be slower."""
 _SEARCHED: Final = 2**18
 
 
 def may_be_traces(file: DataFile, name: str) -> bool:
     """Return whether a file of the format ``name`` has a name of spans' records in its beginning.
 
-    In Parquet, names are at the end.
+    In Parquet, names are at the end. False for formats that hold no traces, and where the scenario
+    says how rows are made (``rows_at``, ``merge_rows``).
     """
     spec = file.spec
     if name not in ("csv", "tsv", "json", "jsonl", "parquet") or spec.rows_at or spec.merge_rows:
@@ -280,9 +282,9 @@ class DatasetReader:
 
     ``read(file)`` yields the rows in file order; it raises ScenarioError for a file that cannot be
     used as a whole. ``hint(columns, spec)`` returns what to write in the scenario if the columns
-    look misread, else "". ``places(file)``, of formats with keys, which ``rows_at`` is for, returns
-    the paths at which a file has rows, most rows first. ``is_text``: a file that begins like a
-    workbook or another binary file is refused with what it is.
+    look misread, else "". ``places(file)``, of the formats that ``rows_at`` is for, returns the
+    paths at which a file has rows, most rows first. ``is_text``: a file that begins like a workbook
+    or another binary file is refused with what it is.
     """
 
     name: str
@@ -306,7 +308,7 @@ def rows_of(
     *,
     tabular: bool = False,
 ) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each object in ``data``.
+    """Yield a row for each object in ``data``; a broken one for what is none, or too large or deep.
 
     ``section`` is the key of the scenario that names or holds the rows; ``lines`` are their lines,
     if known; ``tabular`` is passed on to each Row.
@@ -363,8 +365,9 @@ _SAMPLE_BYTES: Final = 2**16
 def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
     """Return what to do about bytes that are not in ``encoding`` from ``start`` on.
 
-    It shows the line of ``start`` as gb18030 and cp1252 read it, if they can, and proposes the one
-    that gives plausible text.
+    If all is UTF-8, or begins with the mark of UTF-16, it proposes that. Else it shows the line of
+    ``start`` as gb18030 and cp1252 read it, if they can, and proposes the one that gives plausible
+    text.
     """
     # Not at the top: most data are in the encoding that they are read with.
     from pytest_rageval.text.encodings import PLAUSIBLE, decoded_as, plausible_share

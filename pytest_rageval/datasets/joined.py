@@ -156,7 +156,7 @@ class Answers:
         sha256: bytes,
         of_answers: Collection[str] = (),
     ) -> None:
-        """Take the rows; raises ScenarioError where a key is missing or repeated.
+        """Take the rows; raises ScenarioError for broken ones, and for a missing or repeated key.
 
         ``of_answers`` are the fields that the scenario has read beside those that all data have.
         """
@@ -166,6 +166,7 @@ class Answers:
         self._of_answers = frozenset(of_answers)
         self._stale: dict[str, str] = {}
         self._columns: dict[str, str] = {}
+        """By name in the joined rows, with the prefix, the column of this file."""
         self._own: dict[str, None] = {}
         self.filled: set[str] = set()
         """The columns of the first file with a value in any row."""
@@ -235,7 +236,10 @@ class Answers:
             )
 
     def _stale_fields(self, key_map: Mapping[str, str]) -> dict[str, str]:
-        """Return the fields of the first file that are about what this one replaces: by which."""
+        """Return the fields of the first file about an answer, or contexts, that this one replaces.
+
+        The value is which of the two. What the ``key_map`` names stays.
+        """
         named = {name: head_of(column) for name, column in key_map.items()}
         fields = {self._field_of(name, key_map) for name in self._columns}
         given = {name for name in fields if name not in named or named[name] in self._columns}
@@ -282,7 +286,7 @@ class Answers:
             value, known = given.get(column), fields.get(name)
             is_blank = is_missing(value) or value in ("", [])
             if is_blank and _is_given(name, key_map):
-                fields[name] = value  # nothing was given: what the row has is another one's
+                fields[name] = value  # nothing was given: what the row has is another answer's
             elif column not in given:
                 continue
             elif is_missing(known) or known == "":
@@ -311,7 +315,10 @@ class Answers:
         return column in key_map.values() or self._field_of(column, key_map) != ""
 
     def refuse_unused(self, shown: str) -> None:
-        """Raise ScenarioError for rows of this file that no row asked for, all being read."""
+        """Raise ScenarioError for rows of this file that no row of the first has joined.
+
+        For after all rows are joined. Not if ``extra_rows`` allows them.
+        """
         unused = [key for key in self._by_key if key not in self._used]
         if unused and self._spec.extra_rows == "error":
             first = self._by_key[unused[0]]

@@ -41,7 +41,7 @@ _LISTS = frozenset(
 )
 """The fields with lists, which a table can only spell as text."""
 _LISTS_OF_TEXTS = frozenset({*_TEXTS, "must_satisfy"})
-"""The fields whose texts may spell a list in JSON, too: as one text, it would be in no answer."""
+"""The fields whose text may spell a list in a row of JSON, too: no answer would hold that text."""
 _DEEPEVAL = frozenset({"actual_output", "expected_output"})
 _DEEPEVAL_LISTS = frozenset({"context", "retrieval_context"})
 """In a table that deepeval saved, with ``input`` and one of the above, ``|`` separates contexts."""
@@ -55,8 +55,8 @@ class KeyMap:
     """Reads rows as samples; ``columns`` collects the columns of all rows.
 
     ``fallbacks`` names a second column for some fields, from which a row without a value takes it;
-    an empty value is one. That column then belongs to no other field of the row. ``likely`` are
-    further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
+    "" is a value. That column then belongs to no other field of the row. ``likely`` are further
+    columns of fields; like the ``kept`` ones, they are also metadata by their own names.
     ``split`` are the marks that divide texts, by field; ``of_answers`` are the fields that are read
     only where a scenario asks for that.
     """
@@ -304,8 +304,8 @@ def read_cell(name: str, text: str, mark: str = "", *, tabular: bool) -> Any:
 
     A text that spells no list is divided at the ``mark``, if there is one.
 
-    Raises BadValueError for a part of a list, and for a table's cell that may be one text or
-    several.
+    Raises BadValueError for a list that cannot be read, and for a table's cell that may be one or
+    several texts.
     """
     if tabular or (name in _LISTS_OF_TEXTS and _SPELT_LIST.match(text)):
         spelled = value_in_cell(name, text)

@@ -27,8 +27,9 @@ _KEPT = _BINS + 1  # a window of 60 whole bins may touch 61 of them
 class Windows:
     """How much was booked in each sixtieth of a sliding window, for several capacities at once.
 
-    The sum over any ``window_s`` seconds never exceeds a capacity: whole bins are counted, so the
-    window is up to a sixtieth longer than it says. A booking is never before an earlier one.
+    What is booked in any ``window_s`` seconds never exceeds a capacity, but for a single amount
+    above it: whole bins are counted, so the window is up to a sixtieth longer than it says. A
+    booking is never before an earlier one.
     Each capacity is one of ``parts`` equal parts of a limit; other processes use up the rest.
     """
 
@@ -45,7 +46,8 @@ class Windows:
     def book(self, now: float, amounts: Sequence[float]) -> float:
         """Return the first moment from ``now`` on (seconds) with room for ``amounts``; take it.
 
-        An amount above its capacity gets a window for itself, or as many as it takes of a part.
+        An amount above its capacity gets a window for itself; where the capacity is a part of a
+        limit, as many windows as it takes parts, ``parts`` at most.
         """
         self._advance(math.floor(now / self._bin_s))
         wanted = list(map(min, amounts, self._capacities))
@@ -57,7 +59,7 @@ class Windows:
         return start
 
     def _hold(self, amounts: Sequence[float]) -> None:
-        """Have what is above a part wait for more windows; above the whole, it is the whole."""
+        """Book an amount above a part once more, so that later bookings wait its other windows."""
         filled = max(
             min(amount / capacity, self._parts)
             for amount, capacity in zip(amounts, self._capacities, strict=True)
@@ -67,7 +69,7 @@ class Windows:
             self._add(self._newest, amounts)
 
     def correct(self, start: float, amounts: Sequence[float]) -> None:
-        """Change what was booked for ``start`` by ``amounts``, or the newest if that has passed."""
+        """Add ``amounts`` to the bin of ``start``; to the newest if that has left the window."""
         at = math.floor(start / self._bin_s + 1e-9)
         self._add(at if self._newest - _KEPT < at <= self._newest else self._newest, amounts)
 
@@ -131,7 +133,8 @@ class Rates:
     async def start(self, tokens: float) -> float:
         """Wait until a request of ``tokens`` tokens may start; return that moment.
 
-        A caller that is cancelled while it waits is not counted.
+        What was booked for a caller that is cancelled while it waits is taken back, unless another
+        process holds the record just then.
         """
         # The lock is held for microseconds; the loop is not blocked by a process that is stopped.
         while self._locks is not None and not self._locks.try_lock(_RECORD_LOCK):
@@ -162,7 +165,7 @@ class Rates:
 
     @contextmanager
     def _record(self) -> Iterator[None]:
-        """Read the shared record, if there is one; write it back and unlock it."""
+        """Read the shared record, if there is one, which is locked; write it back and unlock it."""
         if self._locks is None:
             yield
             return
@@ -205,7 +208,7 @@ class Limits:
         """Wait, holding a slot, until a request of about ``tokens`` tokens may be sent.
 
         A pause uses up the call's ``patience`` and ends when none is left. Returns the moment at
-        which the request may be sent, for ``correct``.
+        which the request may be sent, for ``correct``; 0.0 without limits a minute.
         """
         while (pause := patience.take(max(self._paused_until - time.monotonic(), 0.0))) > 0.0:
             await asyncio.sleep(pause)
@@ -220,8 +223,9 @@ class Limits:
     def pausing(self, patience: Patience) -> Iterator[None]:
         """Run one request inside; if it meets a rate limit, the next ones pause too.
 
-        The time that it took uses up the call's ``patience``. A wait that is too long for this call
-        makes no other call wait. If it times out, fewer are in flight from then on.
+        They pause for as long as the server asks, and not at all if that is too long for this call;
+        the time until the limit was met uses up the call's ``patience``. If the request times out,
+        fewer are in flight from then on.
         """
         began = time.monotonic()
         self._requests += 1
@@ -244,7 +248,7 @@ class Limits:
             self._slots.room.add_success()
 
     def problem(self, role: str) -> str | None:
-        """Return how many requests of this process timed out and what to write, for the summary."""
+        """Return how many requests of this process timed out and what to write; None for none."""
         if not self._timeouts:
             return None
         limit = self._slots.room.limit
@@ -290,8 +294,8 @@ def open_limits(settings: ClientSettings, run: RunSettings, window_s: float = WI
 def limits_name(settings: ClientSettings) -> str:
     """Return the name of the file of these limits; a model with other limits has another file.
 
-    So has one of another role, or account, however it is asked. A process opens it once: locks of a
-    file do not lock out their own process.
+    So has one of another role, or another account: other variables or another query hold its key.
+    A process opens it once: locks of a file do not lock out their own process.
     """
     variables = [Template(value).get_identifiers() for value in settings.headers.values()]
     account = (settings.role, settings.api_key_env, settings.url.query, variables)

@@ -1,4 +1,4 @@
-"""CSV and TSV with a header line; a blank cell is missing, never an empty answer."""
+"""CSV and TSV with a header line; a blank cell is read as None, never as an empty text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_delimited(file: DataFile, delimiter: str) -> Iterator[Row | BrokenRow]:
 
 
 def _sniffed(records: _Records, usual: str) -> str:
-    """Return the delimiter of the header: if not the usual comma, the only other mark."""
+    """Return the delimiter of the header: if no comma divides it, the only mark that does."""
     cells = records.header(",")
     # A comma inside quotes that begin after another mark splits the quoted text.
     is_torn = any(cell.count('"') % 2 for cell in cells)
@@ -50,7 +50,7 @@ def _sniffed(records: _Records, usual: str) -> str:
 def delimiter_hint(columns: Sequence[str], spec: DatasetSpec, usual: str = ",") -> str:
     """Return which ``delimiter`` to write if another one would give more columns, else "".
 
-    ``usual`` is the one that separates without any. One in quotes does not.
+    ``usual`` separates where the scenario names no delimiter. In quotes, none separates.
 
     >>> delimiter_hint(["answer|references"], DatasetSpec(path="qa.csv"))
     'If "|" separates the cells, write dataset.delimiter: "|"'
@@ -76,7 +76,7 @@ def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | Broke
     if is_quoted:
         header = ["" if name == QUOTE_COLUMN else unquoted(name) for name in header]
     number, records.width = 0, len(header)
-    # The first one is the row counter of a data frame.
+    # A first column without a name is not noted: it is the row counter of a data frame.
     nameless = [at for at, name in enumerate(found.names) if at and not name]
     blank = BlankLines(file)
     while (cells := records.following()) is not None:
@@ -161,7 +161,7 @@ class _Records:
     def header(self, delimiter: str = "") -> list[str]:
         """Return the next record's cells with this delimiter; [] if it cannot be read.
 
-        Without one, with that of the table.
+        Without a delimiter, with that of the table. The record stays the next one.
         """
         self._of_record.clear()
         lines = islice(self._lines(), _HEADER_LINES)
@@ -208,7 +208,8 @@ class _Records:
         """Return why rows may stand between two quotes that are of a text, "" if none do.
 
         Most tools write ``.tsv`` without quoting: then the lines of both quotes are whole rows.
-        Elsewhere the record has not as many cells as the header, and one of its lines may have.
+        Elsewhere the record has fewer or more cells than the header, and one of its lines may have
+        enough.
         """
         if len(self._of_record) == 1 or not self.width:
             return ""
@@ -238,7 +239,8 @@ class _Records:
     def _break_first_line(self, error: str, *, is_closed: bool = False) -> str:
         """Return why the first line of a record is broken; its other lines are read again.
 
-        Each alone, but for the last one if a quote in it may open a cell, as none is closed.
+        They are read each alone, but for the last one if a quote in it may open a cell: not where
+        the record ``is_closed``. In a .tsv whose first line is a whole row, they are read as usual.
         """
         first, final = self._of_record[0], self._of_record[-1]
         last = self.line + len(self._of_record) - 1
@@ -267,14 +269,14 @@ class _Records:
         self._of_record = [lines.pop()]
         if self._again:
             self._again += lines
-        else:  # they may be millions
+        else:  # not copied: they may be millions
             self._again = lines
 
     def _read_on(self) -> None:
         self._records = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
 
     def _lines(self) -> Iterator[str]:
-        """Yield the lines of the record; raises csv.Error for one that is too long."""
+        """Yield the next lines, each noted as of the record; raises csv.Error for one too long."""
         while line := self._again.pop() if self._again else self._read():
             self._of_record.append(line)
             if len(line) > self._limit:
@@ -312,7 +314,7 @@ def _row(header: list[str], cells: Iterable[str | None], number: int, line: int)
     fields = {
         name: cell
         for name, cell in zip(header, cells, strict=True)
-        if name  # a column without a name is the row counter of a data frame
+        if name  # a column without a name is not read
     }
     return Row(number, line, fields, tabular=True)
 

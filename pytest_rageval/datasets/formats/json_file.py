@@ -160,9 +160,10 @@ def noting(found: list[Doubled]) -> Callable[[list[tuple[str, Any]]], dict[str, 
 
 
 def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each object, or what ``rows_at`` takes from them.
+    """Yield the rows of a JSON document, or of values that follow each other in a file.
 
-    Without it, a file with one object on each line is read as JSON Lines.
+    ``rows_at`` says where they are. Without it, a file with one object on each line is read as JSON
+    Lines.
     """
     with file.open(is_whole=True) as stream:
         text = file.decode(stream.read())
@@ -190,7 +191,7 @@ def read_document(file: DataFile) -> Iterator[Row | BrokenRow]:
 
 
 def row_paths_in(file: DataFile) -> list[RowsPath]:
-    """Return the paths at which a file of one JSON document has rows, most rows first."""
+    """Return the paths at which a file has rows, most rows first; [] if it is not one document."""
     with file.open(is_whole=True) as stream:
         text = file.decode(stream.read())
     try:
@@ -204,7 +205,7 @@ def _no_json(file: DataFile, error: json.JSONDecodeError) -> ScenarioError:
 
 
 def _is_an_object_a_line(text: str) -> bool:
-    """Return whether the first line is a whole object, and no line looks like part of a longer."""
+    """Return whether the first line is a whole object, and no line looks like a part of one."""
     try:
         is_object = isinstance(read_json_rows(text.lstrip().split("\n", 1)[0]), dict)
     except ValueError:
@@ -221,7 +222,7 @@ def _one_after_the_other(
 ) -> tuple[list[Any], list[int]]:
     """Return the values that follow each other in a text, and the line of each.
 
-    Raises ScenarioError at what is no JSON.
+    Raises ScenarioError at what is no JSON, and if none is an object.
     """
     decoder = json.JSONDecoder(object_pairs_hook=hook)
     found, lines, line, at, start = list[Any](), list[int](), 1, 0, 0
@@ -248,8 +249,8 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
     """Return the rows in a document; raises ScenarioError with what to write.
 
     Adds a note to the file if the run that wrote it was unfinished.
-    ``doubled`` are the objects with a key twice. Only a row may be one: any other has lost a part
-    of the document.
+    ``doubled`` are the objects with a key twice. Only rows, and objects in rows, may be such: any
+    other one has lost a part of the document, which is refused.
     """
     try:
         rows = rows_in(document, file.spec.rows_at, file.section)
@@ -365,7 +366,7 @@ def _is_one_value(file: DataFile) -> bool:
 
 
 def _may_be_document(file: DataFile) -> bool:
-    """Return whether the first line begins a list, or an object that does not end in it.
+    """Return whether the first filled line begins a list, or an object that does not end in it.
 
     An object of a file that is too large to be read as a whole is a broken line.
     """

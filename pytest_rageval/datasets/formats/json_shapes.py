@@ -50,8 +50,9 @@ def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
     Items that are not objects are returned as they are.
     Rows are the items of a list, or of the only list of objects in an object. They are also made
     of columns, as pandas writes them; of objects by id, whose key becomes the ``id``; of one object
-    that is a row; and of LlamaIndex's ``queries``, ``corpus`` and ``relevant_docs``. ``section`` is
-    the key of the scenario that names the file. Raises NoRowsError with the line to write.
+    that is a row; of LlamaIndex's ``queries``, ``corpus`` and ``relevant_docs``; and of the results
+    of evaluation tools (``rows_of_tool``). ``section`` is the key of the scenario that names the
+    file. Raises NoRowsError with the line to write.
     """
     if rows_at is None:
         found = _rows(document)
@@ -166,9 +167,9 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _is_table(document: Mapping[str, Any]) -> bool:
-    """Return whether columns of objects are surely no rows beside columns.
+    """Return whether lists of objects are surely columns, and not the rows, of a document.
 
-    Others have questions and what is right or was answered, and the objects no text of a row.
+    Its other columns then have questions, and answers or references; the objects have no such text.
     """
     plain = _fields(name for name, column in document.items() if not _is_objects(column))
     parts = [column[:_NAMES_SEEN] for column in document.values() if _is_objects(column)]
@@ -196,7 +197,10 @@ def _has_field(names: Iterable[str]) -> bool:
 
 
 def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return a row for each key: an object with it as ``id``, or the ``value`` beside it."""
+    """Return a row for each key: its object with it as ``id``, or it and its plain ``value``.
+
+    None where some values are objects and others not, or some are lists.
+    """
     values = document.values()
     if all(isinstance(value, dict) for value in values):
         return [{**value, "id": own_id(value, key)} for key, value in document.items()]
@@ -261,7 +265,7 @@ def _no_rows(message: str, document: Any, section: str, above: str = "") -> NoRo
 def _proposal(
     document: Mapping[str, Any], section: str, paths: Sequence[RowsPath], above: str
 ) -> str:
-    """Return which ``rows_at`` to write, "" without a list of objects to propose."""
+    """Return which ``rows_at`` to write; without one to propose, what else helps, or the keys."""
     are_objects = all(isinstance(value, dict) for value in document.values())
     named = [found.path for found in paths if not (are_objects and found.path == f"{above}[*]")]
     if named and section not in _HAVE_ROWS_AT:

@@ -36,8 +36,9 @@ _USE_TABS = "an id with blanks needs tabs between all columns"
 def read_qrels(file: DataFile) -> Qrels:
     """Return the judgements of a file with the columns query, iteration, document, grade.
 
-    A grade is a whole number, ``1.0`` and ``-1`` too. Raises ScenarioError with the first problems
-    of the file: too few columns, another grade, a document judged twice for a query, no entry.
+    A grade is a whole number, ``1.0`` and ``-1`` too, of ``MAX_GRADE`` at most without its sign.
+    Raises ScenarioError with the first problems of the file: too few columns, another grade, a
+    document judged twice for a query, no entry.
     """
     reading = _Reading(file, _QRELS)
     qrels: Qrels = {}
@@ -258,6 +259,7 @@ def _split_all(text: bytes) -> list[bytes]:
         return text.replace(b"\n", b" " + _END + b" ").split()
     columns = text.replace(b"\n", b"\t" + _END + b"\t").split(b"\t")
     columns = list(map(bytes.strip, columns[:-1]))
+    # An empty column: no layout has lines of an end mark only, so each line is read by itself.
     return [_END] if b"" in columns else columns
 
 

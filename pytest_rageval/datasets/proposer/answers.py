@@ -51,12 +51,12 @@ _REPLIES: Final = ("response", "reply", "回复", "答复")
 _OUTPUTS: Final = (
     *("output", "outputs", "completion", "prediction", "pred", "predicted", "输出", "响应", "预测"),
 )
-"""What only a system gives."""
+"""Names of what only a system gives."""
 
 _NO_GOLD: Final = frozenset(
     {"about", "context", "document", "id", "negative", "question", "score"},
 )
-"""What a name with a word for gold may be of, that is not what an answer is compared with."""
+"""With one of these, a name with a word for gold is of something else: ``gold_document``."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Answers(Draft):
     def _systems(self) -> list[str]:
         """Return the columns that may each be what a system said, the best first.
 
-        () where a blank beside a bare ``answer`` is to be asked about.
+        [] where a blank beside a bare ``answer`` is to be asked about.
         """
         named = sorted(self._of("answer"), key=lambda column: self._rank("answer", column))
         bare = [name for name in self._of("answer?") if snake_case(name) == "answer"]
@@ -104,7 +104,7 @@ class Answers(Draft):
     def _systems_beside_gold(self, named: list[str], bare: list[str]) -> list[str]:
         """Return what may be a system's answer where the gold has a column.
 
-        A documented ``answer`` is one then, and no likeness beats it.
+        A column ``answer`` is one then, and comes first.
         """
         sure = [name for name in named if self._spoken[name].surely < Surely.WORDS]
         if bare:
@@ -115,13 +115,13 @@ class Answers(Draft):
         return self._with_others(named) or (twins if is_free else named)
 
     def _with_others(self, named: list[str]) -> list[str]:
-        """Return the columns that are surely a system's and those called ``output`` or the like."""
+        """Return what is surely a system's, then ``_of_other_tools``; [] unless there are both."""
         sure = [name for name in named if self._spoken[name].surely < Surely.WORDS]
         others = self._of_other_tools()
         return [*sure, *others] if sure and others else []
 
     def _of_other_tools(self) -> list[str]:
-        """Return the columns that other tools' names call an answer, of whom they do not say."""
+        """Return the columns named as other tools name an answer, which do not say whose it is."""
         return [
             name
             for name in self._of("answer?")
@@ -131,10 +131,10 @@ class Answers(Draft):
     def settle_bare_answer(self, file_stem: str) -> None:
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
 
-        With gold beside it, it is what a system said; alone it is the gold, and also where another
-        column is certainly the system's, or it is a list. With contexts, scores or costs and no
-        gold, only the name of the file can tell. ``Bot answer`` and ``reply`` are what a system
-        said.
+        With gold beside it, it is what a system said. Without, it is the gold if it is alone and
+        short, if another column is certainly the system's, or if it is a list. With contexts,
+        scores or costs and no gold, only the name of the file can tell. ``Bot answer`` and
+        ``reply`` are what a system said.
         """
         fits = self._of("answer?")
         if not fits or self.doubt:
@@ -293,7 +293,7 @@ class Answers(Draft):
         return bool(is_named) and not kinds & _NO_GOLD and column.is_text and not are_labels(column)
 
     def _is_of_a_run(self, name: str) -> bool:
-        """Return whether a column holds what only a run of a system has: contexts or scores."""
+        """Return whether a column holds what only runs have: contexts, scores, verdicts, costs."""
         column = self.table[name]
         if not column.filled:
             return False

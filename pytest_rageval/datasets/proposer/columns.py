@@ -21,7 +21,7 @@ _DEPTH: Final = 2
 _FLAGS: Final = frozenset({"true", "false", "yes", "no", "ja", "nein", "si", "sí", "oui", "non"})
 _SAYS_YES_OR_NO: Final = re.compile(rf"\W*(?:{'|'.join(_FLAGS)})\b", re.IGNORECASE)
 _ENDS_IN_0_OR_1: Final = re.compile(r"(?<![\w.,^\[【-])[01](?:\.0+)?(?![\]】])\D*$")
-"""The last number of a text, unless it cites a passage: ``[1]``."""
+"""0 or 1 as the last number of a text, unless it cites a passage: ``[1]``."""
 
 _WIDTH: Final = 30
 _EXAMPLES: Final = 3
@@ -33,7 +33,7 @@ _GOLD_KEYS: Final = ("answer", "value")
 
 @dataclass(frozen=True)
 class Column:
-    """A column and its filled cells; in objects, ``meta.source`` is one, too.
+    """A column and its cells; a part of an object, ``meta.source``, is one, too.
 
     ``cells`` has a cell for each row, None where it is blank; cells that spell a list are lists.
     """
@@ -45,7 +45,7 @@ class Column:
 
     @property
     def is_nested(self) -> bool:
-        """Whether it is a part of an object: ``meta.source``."""
+        """Whether its name is that of a part: ``meta.source``, ``chat[-1].content``."""
         return "." in self.name or "[" in self.name
 
     @property
@@ -70,7 +70,7 @@ class Column:
 
     @cached_property
     def distinct(self) -> tuple[str, ...]:
-        """The different values, in the order of the rows."""
+        """The different values as text, in the order of the rows."""
         return tuple(dict.fromkeys(map(_as_text, self.filled)))
 
     @property
@@ -89,7 +89,7 @@ class Column:
 
     @cached_property
     def is_number(self) -> bool:
-        """Whether all cells are numbers or booleans."""
+        """Whether all cells are booleans, or numbers, also as text: ``5%``."""
         return self._mostly(lambda cell: _is_number(cell) or isinstance(cell, bool), least=1.0)
 
     @cached_property
@@ -109,13 +109,14 @@ class Column:
 
     @cached_property
     def are_flags(self) -> bool:
-        """Whether nearly all cells say yes and no, also as 1 and 0."""
+        """Whether nearly all cells say yes and no, or all are 1 and 0."""
         return self.is_flag or {*map(str, self.distinct)} <= {"0", "1", "0.0", "1.0"}
 
     def are_verdicts_beside(self, other: Column) -> bool:
-        """Return whether yes and no, or 1 and 0, stand beside texts of which few say the same.
+        """Return whether this column's yes and no, or 1 and 0, are verdicts on another's texts.
 
-        Such texts begin with yes or no, or end with the number; numbers are of the same kind, too.
+        Not if half of these or more say the same: begin with yes or no, or end with 0 or 1. Nor if
+        the other has flags or numbers, which are of the same kind.
         """
         if not self.are_flags or other.are_flags or other.is_number:
             return False
@@ -129,7 +130,7 @@ class Column:
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether nearly all cells are texts, or lists of texts; not if all are flags."""
+        """Whether nearly all cells have ``texts_in`` them, numbers too; not if they are flags."""
         return self._mostly(lambda cell: bool(texts_in(cell))) and not self.is_flag
 
     @cached_property
@@ -139,7 +140,7 @@ class Column:
 
     @cached_property
     def is_mixed(self) -> bool:
-        """Whether lists hold both texts and numbers: parts of something, not alternatives."""
+        """Whether a list holds both texts and numbers: parts of something, not alternatives."""
         lists = (_kinds_in(cell) for cell in self.filled if isinstance(cell, list))
         return any(len(kinds) > 1 for kinds in lists)
 
@@ -162,7 +163,7 @@ class Column:
 
     @cached_property
     def is_prose(self) -> bool:
-        """Whether the typical text has several words, or is long."""
+        """Whether the typical text has 4 words, or over 60 characters; beyond ASCII, 20 will do."""
         words = median(len(text.split()) for text in self.texts) if self.texts else 0
         is_dense = self.typical_length >= 20 and not all(map(str.isascii, self.texts[:_SEEN]))
         return words >= 4 or self.typical_length > 60 or is_dense
@@ -188,7 +189,7 @@ class Table:
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
-    """Yield each column of the rows; an object's parts are columns of their own.
+    """Yield each column of the rows; parts of objects, and the last turns of chats, are columns.
 
     >>> [(one.name, one.cells) for one in columns_of([{"q": "a", "meta": {"n": 1}}, {"q": " "}])]
     [('q', ('a', None)), ('meta.n', (1, None))]
@@ -249,7 +250,7 @@ def _turns_of(column: Column) -> Iterator[Column]:
 
 
 def _is_chat(cell: Any) -> bool:
-    """Return whether a cell is a list of messages, each with a role and a text."""
+    """Return whether a cell is a list of messages, each with a role, and the first with a text."""
     if not isinstance(cell, list) or not all(isinstance(turn, Mapping) for turn in cell):
         return False
     roles = [{str(turn.get(key)).lower() for key in _ROLES} for turn in cell]

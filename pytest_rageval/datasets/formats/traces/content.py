@@ -1,7 +1,7 @@
 """The question, the answer or the documents in a value that a span holds.
 
 A value may be a text, an object of a program, messages of a chat, or JSON of these. Where it is not
-certain which of several texts is meant, there is none. Of a call's arguments it is the first.
+certain which of several texts is meant, none is. Of a call's arguments the first one is.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def is_hidden(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A passage, with its id where it has one; "" is a text that is hidden."""
+    """A passage, with its id where it has one; "" is a text that is hidden, or not there."""
 
     text: str
     id: str | None = None
@@ -137,9 +137,9 @@ def _answered(chat: _Chat) -> str | None:
 
 
 def _left_open(chat: _Chat) -> str | None:
-    """Return the question behind the answer to another one, if nobody said it before.
+    """Return the question that ends a chat after the answer to another one.
 
-    Else what the assistant says last.
+    Else, and where the same was said before, what the assistant says last.
     """
     answer = _answered(chat)
     said = [text for role, text in chat if role in _USER | _ASSISTANT]
@@ -198,9 +198,9 @@ def _named(
     read: Callable[[Any, int], str | None],
     depth: int,
 ) -> str | None:
-    """Return the text under the first name, a user's own name of the field, or the other names.
+    """Return the text under the first of ``names``, else under a user's own name of the field.
 
-    Else that of the only value.
+    Else under another of ``names``; else that of the only value.
     """
     own = [name for name in value if name not in names and _is_named(name, field)]
     for name in (*names[:1], *own, *names[1:]):
@@ -258,7 +258,7 @@ def role_of(message: Mapping[str, Any]) -> str:
             found = role_of(found)
         if isinstance(found, str) and found.lower() not in ("", "constructor", "message"):
             return found.lower()
-    kind = message.get("id")
+    kind = message.get("id")  # LangChain's path of a class: [..., "HumanMessage"]
     return str(kind[-1]).lower() if isinstance(kind, list) and kind else ""
 
 
@@ -332,7 +332,7 @@ def _documents(value: Any, is_retrieval: bool, depth: int) -> list[Document] | N
 
 
 def _bare(text: str) -> Document | None:
-    """Return the passage that a text without an object is; None for Python's repr of one."""
+    """Return the passage that a bare text is; None for a blank, null or an object's Python repr."""
     is_passage = text.strip() and text != "null" and not _REPR.fullmatch(text.strip())
     return Document(_text(text) or "") if is_passage else None
 

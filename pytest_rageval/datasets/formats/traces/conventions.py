@@ -249,7 +249,10 @@ def _by_marks(heads: frozenset[str]) -> tuple[Convention, ...]:
 
 
 def kind_of(span: Span) -> str:
-    """Return retrieval, rerank, llm, embedding, tool, agent, chain or judge; "" if unknown."""
+    """Return retrieval, rerank, llm, embedding, tool, agent, chain or judge; "" if unknown.
+
+    A span that does not name its kind is a retrieval by its documents, or an llm by its model.
+    """
     for convention in conventions_of(span):
         for path in convention.paths.get("kind", ()):
             named = decoded(pick(span.attributes, path), is_json=True)
@@ -310,13 +313,16 @@ def has_output(span: Span) -> bool:
 
 
 def query_of(span: Span) -> str | None:
-    """Return what a retrieval was asked; None where the span does not say it."""
+    """Return what a retrieval was asked, also by its input; None where the span does not say it."""
     found = next(filter(None, map(question_in, _values(span, "query"))), None)
     return found or question_of(span)
 
 
 def documents_of(span: Span) -> list[Document] | None:
-    """Return the documents that a retrieval or a reranker gave; None where they are not there."""
+    """Return the documents that a retrieval or a reranker gave; None where they are not there.
+
+    Those in the output, if the attributes have none, or the output adds the texts or ids they lack.
+    """
     listed = (documents_in(value, is_retrieval=True) for value in _values(span, "documents"))
     named = next((found for found in listed if found is not None), None)
     if named and all(document.id and document.text for document in named):

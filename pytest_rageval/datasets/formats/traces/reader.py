@@ -96,8 +96,8 @@ def is_record_of_traces(value: Any) -> bool:
 def are_traces(file: DataFile, name: str) -> bool:
     """Return whether a file of the format ``name`` holds traces: its first record shows it.
 
-    Not if its ``key_map`` names columns of the records themselves, or if they have documented
-    columns of a question and of more than that: these are then the rows.
+    Not if its ``key_map`` names only columns of the records themselves, or if they have documented
+    columns of a question and of an answer, references or contexts: these are then the rows.
     """
     try:
         first = _first_table_row(file) if name in _TABLES else _first_value(file)
@@ -121,7 +121,10 @@ def _first_table_row(file: DataFile) -> Record | None:
 
 
 def _first_value(file: DataFile) -> Any:
-    """Return the first object in the beginning of a JSON file that can be read on its own."""
+    """Return the first object in the beginning of a JSON file that ends there, None without one.
+
+    For a batch of OpenTelemetry, which may not end there, an empty batch.
+    """
     with file.open() as stream:
         text = stream.read(_HEAD_BYTES).decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
     if otel.BATCH.match(text):  # one document may be larger than what was read of it
@@ -141,7 +144,8 @@ def _first_value(file: DataFile) -> Any:
 def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
     """Yield a row for each trace in order of the file, then what could not be read.
 
-    Raises ScenarioError for a file without spans, and for spans without any text.
+    Traces without a model, a retrieval or a text are left out, with a note. Raises ScenarioError
+    for a file without spans, and for spans without any text if no ``key_map`` says where it is.
     """
     collected, broken = _collected(file)
     if not collected.spans:
@@ -246,7 +250,7 @@ def _is_page(document: Record) -> bool:
 
 
 def _read(record: Any, into: Collected) -> str:
-    """Read a record; return why it is none of a trace, "" if it is."""
+    """Read a record; return why it is none of a trace, "" if it is, is null or of a log."""
     if not isinstance(record, Mapping):
         return "" if record is None else f"expected an object, found {shorten(str(record))}"
     for fits, read in FORMS:
@@ -293,7 +297,7 @@ def _without_texts(traces: Sequence[Trace]) -> str:
         for convention in conventions_of(span)
     }
     ways = "; ".join(f"{name}: {convention.export}" for name, convention in used.items())
-    # One may be the kind, which Phoenix keeps beside them.
+    # A single attribute may be the kind, which Phoenix keeps beside the attributes.
     if not any(len(span.attributes) > 1 for trace in traces for span in trace.spans):
         return (
             "these spans have neither texts nor attributes; export the spans with their "
@@ -306,7 +310,7 @@ def _without_texts(traces: Sequence[Trace]) -> str:
 def _notes(
     file: DataFile, collected: Collected, traces: Sequence[Trace], chosen: Sequence[Trace]
 ) -> Iterator[str]:
-    """Yield a warning for what is in the file and in no row."""
+    """Yield a warning for what is left out, was exported twice, or may be missing."""
     kept = {trace.id for trace in chosen}
     others = [trace for trace in traces if trace.id not in kept]
     if others:
@@ -352,7 +356,7 @@ def _without_ids(file: DataFile, rows: Sequence[TraceRow]) -> Iterator[str]:
 
 
 def _unrecorded(file: DataFile, rows: Sequence[TraceRow]) -> Iterator[str]:
-    """Yield a warning for searches that nobody recorded: a metric may take the whole sample."""
+    """Yield a warning for unrecorded searches: metrics that need them make their rows invalid."""
     unknown = [row for row in rows if UNRECORDED_SEARCH in row.fields]
     if unknown:
         yield (

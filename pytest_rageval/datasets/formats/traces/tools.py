@@ -181,9 +181,10 @@ def _given(value: Any) -> str:
 
 
 def _expected_answer(outputs: Record) -> Any:
-    """Return the first output, which may have any name; where it is known as another, its answer.
+    """Return the first output, which may have any name.
 
-    Of what is named like an answer, a reference comes first: the other may be what a system said.
+    But if that names another field, or a place, the output named like a reference is returned, or
+    else the one named like an answer, which may be what a system said.
     """
     first = next(iter(outputs), "")
     fields = {name: (read_field(name) or ("",))[0] for name in outputs}
@@ -293,7 +294,7 @@ def read_langfuse_trace(record: Record, into: Collected) -> None:
 
 
 def read_langfuse_score(record: Record, into: Collected) -> None:
-    """Add a score of a trace, or of an observation; a text has a number beside it that is none."""
+    """Add a score of a trace or an observation; beside a text, a number means nothing."""
     is_text = first_of(record, ("dataType", "data_type")) in _TEXTS
     texts = ("stringValue", "string_value")
     value = first_of(record, (*texts, "value") if is_text else ("value", *texts))
