@@ -41,7 +41,7 @@ ACCEPT: Final = "accept"
 EDIT: Final = "edit"
 REJECT: Final = "reject"
 VERDICTS: Final = (ACCEPT, EDIT, REJECT)
-"""What a person may say of a row; of several people the last of these counts."""
+"""What a person may say of a row; where people differ, what stands last here counts."""
 
 _NEEDED: Final = ("id", "question", "reference", "verdict", "reviewer", "digest")
 _LISTED: Final = 5
@@ -51,7 +51,7 @@ _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 def evidence_of(sample: Sample) -> Sequence[str]:
     """Return the quotes that a question is about, () without any.
 
-    They are in a column of their own, or that column is read as the expected contexts.
+    From the column ``evidence``; without it, they are the expected contexts.
     """
     return _texts(sample.metadata.get("evidence", sample.reference_contexts))
 
@@ -167,8 +167,8 @@ def _edited(row: Sample, edit: Review) -> Sample:
 def _references(text: str, was: Sample) -> tuple[str, ...] | None:
     """Return the references of an edit; None if it cannot be told where each of them ends.
 
-    A blank line is between two, or within one: where a text of paragraphs is among several, each
-    keeps as many as it has.
+    A blank line divides two references, or two paragraphs of one. So where one of several has
+    paragraphs, each must keep its number of them.
     """
     lengths = [len(_paragraphs(reference)) for reference in was.references or ()]
     parts = _paragraphs(text)
@@ -216,7 +216,7 @@ _HINT: Final = (
 
 
 def _options(path: str) -> DatasetSpec:
-    """Return how a file is read: as CSV, whatever it is called, if it is no workbook."""
+    """Return how a file is read: as CSV, whatever it is called, but for a workbook or a TSV."""
     has_own = Path(path).suffix in (".xlsx", ".tsv")
     return DatasetSpec(path=path, format=None if has_own else "csv")
 
@@ -235,7 +235,7 @@ _Said = tuple[str, Mapping[str, str]]
 
 @dataclass
 class _Reading:
-    """What was read: the reviews that count by row, problems, and what does not count."""
+    """What was read: by row the reviews that count, problems, and what does not count."""
 
     cases: Mapping[str, Case]
     reviews: dict[str, list[Review]] = field(default_factory=dict)
@@ -245,13 +245,15 @@ class _Reading:
     edited: dict[str, Sample] = field(default_factory=dict)
     """The rows as their edits leave them."""
     unknown: int = 0
+    """How many reviews are of rows that the data lack."""
     blank: list[str] = field(default_factory=list)
-    """The files that have rows, and no verdict in any: what to do about each."""
+    """For each file whose rows have no verdict at all, what to do about it."""
 
     def case(self, written: str, digest: str) -> Case | None:
-        """Return the row of an id, with letters composed as in the data.
+        """Return the row of an id, however its letters are composed; None if there is none.
 
-        Also with the zeros that a spreadsheet took; of several rows the one with the digest.
+        An id may lack the zeros in front that a spreadsheet took; of several rows that it then may
+        mean, it is the one with the digest.
         """
         forms = [unicodedata.normalize(form, written) for form in ("NFC", "NFD")]
         if found := next((self.cases[form] for form in forms if form in self.cases), None):
@@ -271,7 +273,10 @@ class _Reading:
         return found
 
     def add(self, name: str, review: Review) -> None:
-        """Keep a review; it is a problem if it contradicts itself, or is a second edit."""
+        """Keep a review; note a problem if it contradicts an earlier one of the same wording.
+
+        It does if that is of the same reviewer and differs, or if both are edits and differ.
+        """
         others = self.reviews.setdefault(name, [])
         others.append(review)
         for earlier in others[:-1]:
@@ -300,7 +305,7 @@ class _Reading:
         """Note a problem if there are reasons for one; return whether there are."""
         why = "; ".join(reasons)
         if why:
-            # A line of the file is no row of a spreadsheet where cells have line breaks.
+            # With its id: where cells have line breaks, the line is not the row of a spreadsheet.
             named = f"{shorten(repr(cells['id']))}: " if cells["id"] else ""
             self.problems.append(Problem(place, f"{named}{why}"))
         return bool(why)
@@ -361,7 +366,7 @@ def _read_file(file: DataFile, where: str, found: _Reading) -> None:
 
 
 def _read_row(file: DataFile, row: Row | BrokenRow, found: _Reading) -> bool:
-    """Return whether the row has a verdict, or is broken, so that nobody knows."""
+    """Read a row; return whether it has a verdict, or is broken, so that nobody knows."""
     place = row_place(file.shown, row.line, row.number)
     if isinstance(row, BrokenRow):
         found.problems.append(Problem(place, row.reason))
@@ -393,7 +398,7 @@ def _review(cells: Mapping[str, str], place: str) -> Review:
 
 
 def _wrong(cells: Mapping[str, str], present: Sample | None) -> Iterator[str]:
-    """Yield what is wrong with a review; ``present`` is its row, if that is as it was shown."""
+    """Yield what is wrong with a review; ``present`` is its row if it still is as was shown."""
     verdict = cells["verdict"]
     if not cells["id"]:
         yield "no 'id'"

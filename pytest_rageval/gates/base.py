@@ -103,7 +103,7 @@ class Gate(ABC):
     """Whether it can judge all samples by an estimate from some, drawn by chance."""
 
     counts_invalid: ClassVar[bool] = False
-    """Whether it is about invalid rows, also those that may be."""
+    """Whether it is about invalid rows, also those that the scenario allows."""
 
     name: str
     """Its name in node ids and tables."""
@@ -123,7 +123,7 @@ class Gate(ABC):
         return ()
 
     def asks_nothing_of(self, sample: SampleResult) -> bool:
-        """Return whether all that the gate is about is ruled out for the sample, or it weighs 0."""
+        """Return whether there are targets, and all are ruled out or the sample weighs 0."""
         targets = [*self.targets]
         is_out = all(is_ruled_out(sample, one) or row_rules_out(sample, one) for one in targets)
         return bool(targets) and (is_out or not sample.sample_weight > 0.0)
@@ -148,7 +148,7 @@ class Gate(ABC):
         return self
 
     def for_rows(self, samples: Sequence[SampleResult]) -> Gate:
-        """Return the gate without those of several metrics that all these rows rule out."""
+        """Return the gate, of several metrics without those that all these rows rule out."""
         return self
 
     def lacks_samples(self, result: ScenarioResult) -> str:
@@ -170,7 +170,7 @@ class Gate(ABC):
         return {"kind": AS_RUN, "targets": sorted(self.targets) or [WEIGHTED_SCORE]}
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
-        """Return the samples to look at when it failed, for each metric; equal ones in order.
+        """Return the samples to look at when it failed, for each metric; ties in dataset order.
 
         By default those with the lowest scores of each; none where labels decide, not scores.
         """
@@ -212,7 +212,7 @@ class BoundedGate(Gate):
 
 @dataclass(frozen=True, slots=True)
 class UndecidedGate(Gate):
-    """A gate whose baseline will be saved for the first time.
+    """A gate whose baseline is not there: it will be saved for the first time, or read later.
 
     ``targets`` must be scored now already; with ``anyway`` they are compared with that run even
     where it is not comparable. ``path`` is where its options stand below ``gates``.

@@ -58,15 +58,15 @@ class MeanGate(BoundedGate):
 
     @property
     def not_of_samples(self) -> str:
-        """Why its options mean nothing for an estimate."""
+        """Why its options mean nothing for an estimate, "" if they do."""
         options = {"not_applicable": self.may_leave, "max_flip": self.max_flip}
         used = [name for name, value in options.items() if value is not None]
         return f"has {used[0]}, which needs every row; remove it, or sample" if used else ""
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail also when nothing was scored, or when more leave the mean than may.
+        """Fail also where nothing was scored, or where more leave the mean than may.
 
-        And where a second run would give another verdict more often than it may.
+        And where a second run might give another verdict more often than ``max_flip``.
         """
         if result.estimates:
             found = result.estimates[self.target]
@@ -133,7 +133,7 @@ class MeanGate(BoundedGate):
     def watch(
         self, info: ScenarioInfo, samples: Sequence[AnySample], error: float
     ) -> MeanWatch | None:
-        """Return what follows the mean; None where the score is unbounded."""
+        """Return what follows the mean; None with options, or where the score is unbounded."""
         # Not at the top: most runs ask about every sample.
         from pytest_rageval.stats.certainty import GrowingMean
 
@@ -164,7 +164,7 @@ def again_of(info: ScenarioInfo, samples: Sequence[SampleResult], target: str) -
 
 
 def score_range(target: str, info: ScenarioInfo) -> tuple[float, float]:
-    """Return where a score can lie; a weighted score also where some metrics do not apply."""
+    """Return where a score can lie; a weighted score, whichever of its metrics have a score."""
     if target != WEIGHTED_SCORE:
         return targets_of(info)[target].range
     ends = [metric.unit_range for metric in info.metrics if metric.weight > 0.0]
@@ -187,7 +187,7 @@ class MeanWatch(Watch):
         return self.mean.verdict
 
     def add(self, sample: SampleResult) -> None:
-        """Note the value of a sample, if it can have one."""
+        """Note the value of a sample; an invalid row can have none."""
         if sample.invalid is None:
             weight = sample.sample_weight if self.is_weighted else 1.0
             self.mean.add(self.value_of(sample), weight, may_come=bool(sample.errors))

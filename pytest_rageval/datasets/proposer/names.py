@@ -26,8 +26,10 @@ ALIASES: Final = "aliases"
 """Further right answers: a key of a ``key_map`` beside the fields."""
 
 _FEW: Final = 5
+"""Fewer cells say nothing of a column; short parts of a text have this many words at most."""
+
 _LONG: Final = 60
-"""Characters of a text that an answer may be asked to hold to the letter."""
+"""The most characters of a typical text that an answer may be asked to hold to the letter."""
 
 _SENTENCE: Final = 8
 """The fewest characters of a passage in Chinese or Japanese, as many as four words have."""
@@ -38,7 +40,7 @@ _LABEL: Final = 24
 
 _NEARLY_ALL: Final = 0.8
 _MOST_WORDS: Final = 5
-"""A longer header is a row of a table without one."""
+"""A longer header is no header: it is the first row of a table that has none."""
 
 _BEHAVIOURS: Final = frozenset(
     {"answer", "answered", "answerable", "unanswerable", "no_answer", "refuse", "refusal"}
@@ -49,19 +51,19 @@ _BEHAVIOURS: Final = frozenset(
 """What a system should do, or how good it was, as a label: no text to compare an answer with."""
 
 _TEXTS: Final = ("value", "text", "content", "answer")
-"""Parts of an object that are what the object is called."""
+"""Parts of an object that hold what the object is named after: ``reference.text``."""
 
 _GIVEN: Final = frozenset({"actual", "generated", "produced"})
-"""What only a system does, as the whole of a name."""
+"""Words for what a system gave, where a name has no others."""
 
 _GIVEN_TO_ANSWER: Final = "参考资料"
-"""What a system was given to answer from: its first word is elsewhere that of a right answer."""
+"""What a system was given to answer from; its first word, 参考, else marks a right answer."""
 
 _WHOLES: Final = ("input", "inputs", "vars", "data", "row", "example", "fields", "sample")
 _ABOUT_ROWS: Final = frozenset(
     {"metadata", "meta", "info", "extra", "config", "params", "parameters", "judge", "judges"}
 )
-"""Objects with what is said of a row: their parts may be called like fields, and are none."""
+"""Objects with what is said of a row: parts called like fields are none, but for doc_name."""
 
 
 class Surely(IntEnum):
@@ -71,11 +73,11 @@ class Surely(IntEnum):
     OTHER_TOOLS = 1
     WORDS = 2
     UNSURE = 3
-    """It has words for the field, and others that nobody knows."""
+    """The name has words for the field (``answer?`` alone), and others that are of no kind."""
 
     @property
     def why(self) -> str:
-        """What is said of a column that was chosen."""
+        """What the user is told of a column that was chosen by this."""
         return "its own name" if self is Surely.DOCUMENTED else "by its name"
 
 
@@ -90,7 +92,7 @@ class Spoken(NamedTuple):
 
 
 def speaks_of(column: Column) -> Spoken | None:
-    """Return the field that a column's name and cells speak of, None for metadata."""
+    """Return the field that a column's name and cells speak of; None for metadata and blanks."""
     if not column.filled or (column.is_nested and column.share < _NEARLY_ALL):
         return None  # a part of some rows' objects says nothing of the others
     if column.turn:
@@ -113,7 +115,7 @@ _OF_TURNS: Final = {
 
 
 def _own_name(name: str) -> str:
-    """Return the name of a column, of an object's text the object's name.
+    """Return the name of a column; that of the object for a text in it.
 
     An object that only holds the parts of a row together adds nothing to their names.
     """
@@ -175,7 +177,7 @@ def _of_checks(column: Column, name: str, kinds: frozenset[str]) -> str | None:
 
 
 def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
-    """Return the field of a column whose name mentions neither documents nor keywords."""
+    """Return the field of a column that is of no documents, or of a question about them."""
     if "id" in kinds:
         return None
     is_gold = bool(kinds & {"gold", "reference"})
@@ -201,12 +203,12 @@ def _of_texts(column: Column, name: str, kinds: frozenset[str]) -> str | None:
 def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
     """Return the field of a column of documents: ids or, if its values are long, texts."""
     if not {"keyword", "keywords"}.isdisjoint(words_of(column.name)):
-        return None  # of what is in a document
+        return None  # a document's keywords name no document
     is_text = column.is_prose and "id" not in kinds and not column.are_addresses
     if "retrieved" in kinds and "gold" not in kinds:
         return "contexts" if is_text else "retrieved_ids"
     if "truth" in snake_case(column.name).split("_"):
-        return "doc_name"  # where the gold is from
+        return "doc_name"  # the document that the gold is from
     if kinds & {"gold", "relevant", "must"}:
         return "reference_contexts" if is_text else "reference_ids"
     return None
@@ -254,7 +256,7 @@ def _may_be_checks(column: Column, field: str) -> bool:
 def _is_passage(column: Column) -> bool:
     """Return whether the typical text is prose, or a sentence of a script without blanks.
 
-    In a list, what ends as a sentence may be shorter: no label or id does.
+    In a list, what ends like a sentence may be shorter: no label or id ends so.
     """
     if column.is_prose:
         return True
@@ -267,31 +269,31 @@ def _is_passage(column: Column) -> bool:
 
 
 def _is_label(column: Column) -> bool:
-    """Return whether the same short text is in all of the rows."""
+    """Return whether all filled cells, five or more, hold the same short text."""
     return len(column.filled) >= _FEW and len(column.distinct) == 1 and not column.is_prose
 
 
 def is_behaviour(column: Column) -> bool:
-    """Return whether a column says what a system should do: ``answer`` or ``refuse``."""
+    """Return whether a column repeats what a system should do, or how good it was: ``good``."""
     words = {snake_case(text) for text in column.distinct}
     return column.repeats and bool(words & _BEHAVIOURS)
 
 
 def are_labels(column: Column) -> bool:
-    """Return whether a few short texts repeat in a column: no text says what is right."""
+    """Return whether a few short texts repeat in a column: none of them is an expected answer."""
     is_short = all(len(text) <= _LABEL for text in column.distinct)
     return len(column.filled) >= _FEW and column.repeats and is_short
 
 
 def holds_joined_ids(column: Column) -> bool:
-    """Return whether a column is named after documents to find, and divides them by commas."""
+    """Return whether a column is named after ids of documents, and a cell joins several."""
     kinds = kinds_of(column.name)
     named = bool(kinds & {"gold", "relevant", "retrieved"}) and bool(kinds & {"id", "document"})
     return named and not column.is_list and any(map(is_joined, column.texts))
 
 
 def holds_joined_texts(column: Column) -> bool:
-    """Return whether a column is of texts for an answer, and a cell may hold one or several."""
+    """Return whether a column is of texts to include, or not to, and a cell may hold several."""
     name = _own_name(column.name)
     spoken = _by_known_name(column, name) or _by_words(column, name)
     return (
@@ -302,7 +304,10 @@ def holds_joined_texts(column: Column) -> bool:
 
 
 def _has_separators(column: Column, name: str) -> bool:
-    """Return whether a cell may hold several texts; a comma says so only under other names."""
+    """Return whether a cell may hold several texts.
+
+    A comma is no sign of it where the column has the name of ``must_include`` itself.
+    """
     read_as = name if FIELD_OF.get(column.name) == name else CHECK_FIELDS[1]
     return any(isinstance(cell, str) and separator_in(read_as, cell) for cell in column.filled)
 
@@ -321,7 +326,7 @@ _MARKS: Final = (" / ", "/", "|", ";", " or ")
 
 
 def mark_between(texts: Iterable[str]) -> str:
-    """Return the mark that divides many of these texts into short ones, "" if none does.
+    """Return the mark that divides a third of these texts, at least two, into short ones; else "".
 
     >>> mark_between(["2014/2016", "Rome", "Paris/Lutetia", "x"]), mark_between(["a", "b/c"])
     ('/', '')

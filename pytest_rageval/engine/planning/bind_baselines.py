@@ -46,7 +46,7 @@ def compared_runs(binding: Binding) -> Iterator[tuple[YamlPath, CompareSpec]]:
 
 
 def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
-    """Return every run that ``compare`` or a gate names, by the name it has there."""
+    """Return every run that ``compare`` or a gate names, by that name; refused ones are noted."""
     found: dict[str, Baseline] = {}
     has_run = binding.scenario.dataset.run_path is not None  # else that is reported already
     for path, spec in compared_runs(binding):
@@ -89,7 +89,7 @@ def _bound(binding: Binding, plan: Plan, use: _Use) -> Baseline:
     baseline = baseline_of(saved, plan)
     lacking = sorted(use.gated.difference(baseline.scores))
     if lacking and not refusals and binding.run_paths.saves(use.name):
-        # Of a run that is not saved the gate itself says it, at its place.
+        # Where this session saves nothing under the name, the gate itself says it, at its place.
         message = f"{_shown(saved)}: it has no {', '.join(lacking)}, which a gate compares"
         refusals.append(Problem(binding.loaded.where(*use.path), message))
     if refusals:
@@ -120,7 +120,7 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
         if spec.baseline is not None:
             asked = set(compare.metrics)
             metrics = {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
-            if asked and binding.scenario.sample is None:  # which estimates all of them
+            if asked and binding.scenario.sample is None:  # a sample estimates all
                 metrics = asked
             place = (*path, "baseline")
             uses[spec.baseline] = _Use(
@@ -145,7 +145,7 @@ def _counted(info: ScenarioInfo) -> list[str]:
 
 
 def comparing_gates(info: ScenarioInfo) -> Iterator[UndecidedGate]:
-    """Yield each gate that compares with a run, before any run is there to compare with."""
+    """Yield each gate that compares with a run, as if no run were there to compare with."""
     for made in each_gate(info.gates, replace(info, baselines={})):
         for gate in () if isinstance(made, GateOptionError) else made:
             if isinstance(gate.leaf, UndecidedGate):
@@ -177,7 +177,7 @@ def _shown(saved: SavedRun) -> str:
 
 
 def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[Problem]:
-    """Return why the scores of a baseline mean something else, unless ``anyway`` is set."""
+    """Return why a baseline cannot be compared; what ``anyway`` excuses is only a warning."""
     from pytest_rageval.results.saved_run import out_of_range
 
     where, name, refusals = binding.loaded.where(*use.path), _shown(saved), list[Problem]()
@@ -228,7 +228,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
 
 
 def _of_a_part(saved: SavedRun) -> Iterator[str]:
-    """Yield why a run is none to compare with: it chose which of its rows to ask."""
+    """Yield why a run is none to compare with: it did not ask all of its rows."""
     head = saved.head
     advice = "compare with a run that asks all rows"
     if head.sample is not None:
@@ -238,7 +238,7 @@ def _of_a_part(saved: SavedRun) -> Iterator[str]:
 
 
 def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
-    """Return which metrics are asked for and absent; one that is not named is only a remark."""
+    """Return which metrics are absent, "" unless all are or some were asked for by name."""
     absent = _absent(saved, plan)
     has = ", ".join(sorted(_present(saved))) or "none at all"
     if len(absent) == len(plan.info.metrics):
@@ -261,14 +261,14 @@ def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     for column in plan.info.metrics:
         before = saved.head.scenario.definitions.get(column.name)
         if column.name in metrics and before is not None and before != column.definition:
-            # The hash of what is hidden. Saved without it, the text may hold a password.
+            # Hidden options have a hash; a text saved without may hold a password: not shown.
             is_bare = hashes_in(before) < hashes_in(column.definition)
             was = "saved with an option that is hidden now" if is_bare else before
             yield f"{column.name} was {was}, and is {column.definition} now"
 
 
 def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
-    """Yield what a score or its weight depends on, and is said only: code, and weights of 0."""
+    """Yield what differs and refuses nothing: code, and weights that are 0 in one run only."""
     from pytest_rageval.model.measured import CODE, code_differences
 
     was, now = saved.measured.get(CODE, {}), plan.info.measured.get(CODE, {})
@@ -323,7 +323,7 @@ def _plain(sample: Sample, name: str) -> Any:
 
 
 def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
-    """Yield the fields that metrics judge by whose digest in the file is another one now."""
+    """Yield in how many samples a field that metrics judge by has another digest than saved."""
     if saved.head.scenario.judgements_sha256 or plan.info.judgements_sha256:
         return  # compared as a whole
     digests = {case.id: reference_digests(case, plan) for case in _shared(saved, plan.cases)}
@@ -407,7 +407,7 @@ def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:
 
 
 def _older_run(binding: Binding, plan: Plan, run_path: str, path: YamlPath) -> Baseline | None:
-    """Return the scores of another TREC run over the same queries."""
+    """Return the scores of another TREC run over the same queries; None if it is unreadable."""
     from pytest_rageval.datasets.trec import load_trec
     from pytest_rageval.stats.holes import judged_shares
 

@@ -104,7 +104,7 @@ def _load(binding: Binding, spec: DatasetSpec, brought: Sequence[str]) -> Datase
     # A variant may say the path alone, elsewhere in the file.
     key = ("path",) if binding.loaded.variant and spec.path is not None else ()
     folder, where = binding.loaded.path.parent, binding.loaded.where("dataset", *key)
-    given = binding.given
+    given = binding.given  # its name stands as the path, unless other data took its place
     if given is not None and given.shown != spec.path:
         if given.must_be_used:
             raise ScenarioError([Problem(where, _unused(binding.loaded.variant))])
@@ -149,7 +149,7 @@ def _load(binding: Binding, spec: DatasetSpec, brought: Sequence[str]) -> Datase
 
 
 def _older_answers(before: Sequence[Case], after: Sequence[Case]) -> Iterator[str]:
-    """Yield a remark on answers that may be to what a review has made another question."""
+    """Yield a remark on answers of rows whose question people edited: they may be to the old."""
     asked = {case.id: (case.question or "").split() for case in before}
     edited = [
         case.id
@@ -169,7 +169,7 @@ def _older_answers(before: Sequence[Case], after: Sequence[Case]) -> Iterator[st
 def lines_of_data(binding: Binding) -> list[int | None]:
     """Return the line that names the data, and that of each row which is written in the scenario.
 
-    A row has none where it comes from elsewhere.
+    None stands for what has no line in the file: it comes from an override, or from Python.
     """
     lines, rows = binding.loaded.tree.lines, binding.scenario.dataset.rows or ()
     prefix = ("dataset", "rows") if ("dataset", "rows") in lines else ("dataset",)
@@ -178,9 +178,9 @@ def lines_of_data(binding: Binding) -> list[int | None]:
 
 
 def _named_columns(scenario: Scenario) -> frozenset[str]:
-    """Return what metrics, gates and conditions name: columns, whatever fields they serve.
+    """Return the columns that metrics, gates and conditions name.
 
-    Not what they know as a field.
+    They stay metadata even where they are read as fields. ``FIELDS`` are not among them.
     """
     by = scenario.gates.get("by")
     names = {scenario.group_by, *(by if isinstance(by, Mapping) else ())}
@@ -213,7 +213,7 @@ def made_questions(dataset: Dataset, cases: Sequence[Case]) -> MadeQuestions | N
 
 
 def _unused(variant: str) -> str:
-    """Return the message for rows that a scenario's own data would take the place of."""
+    """Return the message for rows that are handed over where the scenario has its own data."""
     message = "dataset: the rows that are handed over would not be used"
     if not variant:
         return f"{message}, an override names other data; take one of them away"
@@ -226,7 +226,7 @@ def _unused(variant: str) -> str:
 def _with_corpus(binding: Binding, dataset: Dataset) -> Dataset:
     spec = binding.scenario.corpus
     if spec is None or binding.scenario.dataset.qrels_path is not None:
-        return dataset  # TREC files name no expected document
+        return dataset  # rows of TREC files have no doc_name
     # Not at the top: most scenarios have none.
     from pytest_rageval.datasets.corpus import load_corpus, with_expected_contexts
 
@@ -282,7 +282,7 @@ def bind_cases(
 
 
 def _with_its_checks(case: Case, line: int | None, misspelt: Mapping[str, str]) -> Case:
-    """Return ``case``, or an invalid row where a check that is asked for has another name."""
+    """Return ``case``, or an invalid row if a check that metrics read has a misspelt column."""
     if isinstance(case, InvalidRow) or case.skip is not None:
         return case
     for column, field in misspelt.items():
@@ -328,7 +328,7 @@ def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
 
 
 def _changed(binding: Binding, dataset: Dataset, view: ScenarioView) -> Dataset:
-    """Return the data with the samples that run: metrics, gates and saved runs see only those."""
+    """Return the data with the samples that hooks leave; metrics and gates see only those."""
     samples = tuple(case for case in dataset.cases if isinstance(case, Sample))
     left, remarks = binding.change_samples(view, samples)
     binding.remarks += remarks

@@ -46,7 +46,7 @@ def check_columns(
     """Note each metric that no row has the fields for; the first one says what would help.
 
     ``provided`` are the fields that a system under test fills in later, ``told`` those that a judge
-    does, which is shown the question and the contexts.
+    fills in from the question and the contexts, where there are both.
     """
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     if not samples:
@@ -98,7 +98,7 @@ def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sa
 def check_named_columns(
     binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], *, is_asked: bool
 ) -> None:
-    """Note each metric that is a column which no row has, or a target's where none is asked."""
+    """Note each metric whose column no row fills, or is a target's value where none is asked."""
     named = [(metric.info.column, metric.position) for metric in metrics if metric.info.column]
     if not named:
         return
@@ -147,7 +147,7 @@ class _Lack(Struct):
 
 
 def _joined(lacks: Sequence[_Lack]) -> list[_Lack]:
-    """Return one for all metrics that lack the same fields of data that have no such columns."""
+    """Return the lacks, with those joined that only say which metrics lack which fields."""
     of_metric: dict[object, _Lack] = {}
     for at, lack in enumerate(lacks):
         same: object = (lack.position, lack.is_missed) if lack.is_plain else at
@@ -277,7 +277,7 @@ class _Columns(Struct):
         return f"{text} (in 'dataset'{rows})"
 
     def _reason(self, need: str) -> str:
-        """Return what is the matter with a field that no valid row has."""
+        """Return what is wrong with a field that no valid row has; note one without a column."""
         shown, corpus = self.dataset.shown, self.binding.scenario.corpus
         key_map = self.binding.scenario.dataset.key_map
         if need == "reference_contexts" and corpus is not None:
@@ -337,7 +337,7 @@ def _of_unread(
 def _of_kept(
     binding: Binding, metrics: Sequence[BoundMetric], shown_fields: frozenset[str] | None
 ) -> Mapping[str, str]:
-    """Return what to say, by field, where a target returns none and those of the rows stay.
+    """Return what to say where a target returns no contexts, or no ids, and the rows' stay.
 
     Under ``retrieved_ids`` for rankings, which measure by contexts where there are no ids; under
     ``contexts`` for all others. Nothing where the rows' are what the target answers from: it is

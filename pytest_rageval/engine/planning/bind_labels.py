@@ -52,7 +52,7 @@ def bind_labels(
     *,
     is_answered: bool,
 ) -> tuple[HumanLabels, ...]:
-    """Return what people say, for each metric that ``human`` names; () without that section.
+    """Return what people say, for each metric that ``human`` names; () if it names none.
 
     ``is_answered``: a target gives the answers, so a label may be about an earlier answer.
     """
@@ -127,10 +127,10 @@ def _read_files(binding: Binding, spec: HumanSpec, rules: LabelRules, found: Lab
 
 
 def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReading) -> None:
-    """Say which draws of labels in the scenario's own files lack in the draws.json beside them.
+    """Say which draws of the labels in ``files`` the draws.json beside them lacks.
 
     ``--rag-label`` writes its draws.json on this machine only: without a copy the run is green
-    here and red elsewhere. It is for labels drawn uniformly once an answer has changed.
+    here and red elsewhere; with labels drawn uniformly, only once an answer has changed.
     """
     lists = [labels for by_sample in found.labels.values() for labels in by_sample.values()]
     codes = {label.drawn for labels in lists for label in labels} - {CHOSEN}
@@ -163,7 +163,7 @@ def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReadi
 def _days_of_uniform_draws(
     found: LabelReading, kept: Sequence[DrawRecord], drawn: Sequence[DrawRecord]
 ) -> list[str]:
-    """Return the days of draws with answers that have labels, and that no kept draw has."""
+    """Return the days (YYYY-MM-DD) of draws with labelled answers that no kept draw has."""
     known = {(one.metric, *answer) for one in kept for answer in one.digests.items()}
     days = {
         (one.metric, *answer): one.drawn_at[:10] for one in drawn for answer in one.digests.items()
@@ -205,7 +205,10 @@ def guided(
 def _labelled_metrics(
     binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]
 ) -> list[str]:
-    """Return the metrics that the labels are about; [] if that is a problem."""
+    """Return the metrics of ``human.of``, else the only one that is judged, or that there is.
+
+    Unknown names, or several metrics to choose from, are problems.
+    """
     of_table = [SUPPORT] if any(metric.info.of_table for metric in metrics) else []
     known = [*(metric.column.name for metric in metrics), WEIGHTED_SCORE, *of_table]
     names = []

@@ -102,13 +102,12 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
     name; ``give_target`` may return a function that takes the place of the scenario's target, and
     ``change_samples`` other samples than the data have; ``rows`` are those of a tree that names
-    them as its data. With
-    ``answers_given`` somebody else asks the system under test, a test of the user's, and the
-    target is left alone; how many runs there are, and what they are called, shows later, and so
-    the plan is compared with nothing before it is ``named``. An override that limits the data makes
-    it a plan of a part of them, so that no gate can pass. Raises ScenarioError with everything
-    that is wrong with the scenario and its data; BaselineError when that is all right, and a run
-    that it is to be compared with is not.
+    them as its data. With ``answers_given`` a test of the user's asks the system under test, and
+    the target is left alone. How many runs it makes of the plan, and what they are called, shows
+    later: the plan is compared with nothing before it is ``named``. An override that limits the
+    data makes it a plan of a part of them, so that no gate can pass if that leaves rows out.
+    Raises ScenarioError with everything that is wrong with the scenario and its data;
+    BaselineError when that is all right, and a run that it is to be compared with is not.
     """
     name_of = partial(metric_name, known=known_metrics)
     if tree is None:
@@ -236,7 +235,7 @@ def _bind(
         empty_answer=scenario.empty_answer,
         answers=answers,
         reads=fields_read(answers, metrics),
-        left_out=1 if left_out is None else left_out,
+        left_out=1 if left_out is None else left_out,  # None: some, and nobody knows how many
         reviews=scenario.dataset.reviews,
         reviewed=dataset.reviewed if dataset is not None else frozenset(),
         target=target,
@@ -334,7 +333,7 @@ def _measured(
         if spec is not None:
             found[section] = spec.model_dump(mode="json")
     own = [metric for metric in metrics if not metric.is_built_in]
-    # Where a metric is invalid, its scenario never runs, and places in the list are others.
+    # Where a metric is invalid, nothing runs, and the places of the others have moved.
     if own and "metrics" not in binding.loaded.positions:
         # Not at the top: most scenarios have no metric of the user's own.
         from pytest_rageval.engine.module_digests import digests_of
@@ -405,10 +404,10 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
         info = replace(info, stop=stop)
     warnings = tuple(dict.fromkeys(f"{info.path}: {warning}" for warning in binding.warnings))
     info = replace(info, warnings=warnings, remarks=tuple(binding.remarks))
-    # Where nothing is judged, every sample is asked for its weighted score.
     contest = info.contest
     if contest is not None and contest.at_least is not None:
         gated |= {contest.of}
+    # Without thresholds and gates, a sample still has to have its weighted score.
     required = plan.required | gated or frozenset([WEIGHTED_SCORE, *info.thresholds])
     return replace(plan, info=info, required=required)
 

@@ -39,7 +39,8 @@ _POLL_S: Final = 0.5
 _CHUNKS_PER_WORKER: Final = 2
 # Enough to find some samples that end their workers; where every chunk fails, enough to give up.
 _MOST_HALVINGS: Final = 64
-# More than it takes to find one sample in the largest chunk, in whose halves it comes first.
+# More than it takes to find one sample in the largest chunk, even if it is always in the half that
+# goes first, so that no success comes between.
 _MOST_FAILURES: Final = 16
 _ASKED_AT_FIRST: Final = 16
 
@@ -56,9 +57,9 @@ class _Chunk:
 
 
 def prepared(plan: Plan, workers: Workers) -> Plan:
-    """Return the plan as that of a run whose metrics the workers compute, as far as they can.
+    """Return the plan with the metrics that workers compute, all that can, as ``remote``.
 
-    A worker has made these metrics then. Raises ScenarioError for what cannot travel.
+    A worker has made these metrics then. Raises ScenarioError if no worker could.
     """
     metrics = plan.runs_elsewhere
     if not metrics:
@@ -139,7 +140,8 @@ class SentAhead:
         """Wait for the scores of a sample, and return and forget them; Ctrl-C gets through.
 
         ``meanwhile`` is called whenever something has arrived, and about twice a second. None for a
-        sample to be scored here: it could not be packed, or runs again. Raises LostSampleError.
+        sample to be scored here: it cannot be packed, is of a hook's class, or runs again. Raises
+        LostSampleError.
         """
         while sample.index in self._owed:
             self._go_on()
@@ -174,6 +176,7 @@ class SentAhead:
             self._take_in(chunk, _reply(future))
 
     def _fill(self) -> None:
+        """Send a failed chunk, alone, so that no other fails with it; else new ones."""
         while self._again and not self._under_way:
             self._send(self._again.popleft())
         if self._again or any(chunk.is_repeated for chunk in self._under_way):
@@ -225,7 +228,7 @@ class SentAhead:
     def _failed(self, chunk: _Chunk, reason: str) -> None:
         """Send a chunk once more, then its halves; a sample that fails alone is lost.
 
-        Where nothing else happens, all that is left is lost: each failure may take a new process.
+        After too many failures in a row all that is left is lost: each may take a new process.
         """
         self._failures += chunk.is_repeated
         if self._failures >= _MOST_FAILURES:
@@ -328,9 +331,9 @@ _COMPARED: Final = 3
 
 
 class Comparison:
-    """Compares some samples that have what a metric needs, for each of the user's own.
+    """Compares scores of the workers with ours, for each metric of the user's own.
 
-    They are the first ones, the one in the middle and the last.
+    Of the samples that have what it needs: the first three, the one in the middle and the last.
     """
 
     def __init__(self, plan: Plan, samples: Sequence[Sample]) -> None:

@@ -85,8 +85,8 @@ def scores_by_rules(
 def _hears_the_judge(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> bool:
     """Return whether what a judge says of the contexts decides a metric.
 
-    It sees what was found. Where the row knows of an answer, it says how right a refusal was, and
-    excuses neither the search nor the answer.
+    The judge sees only what was found. Where the row knows of an answer, the judge decides how
+    right a refusal was, and nothing else: that excuses neither the search nor the answer.
     """
     return metric.info.section == "refusals" or not _knows_of_answer(rules, sample)
 
@@ -102,7 +102,7 @@ def _knows_of_answer(rules: AnswerRules, sample: Sample) -> bool:
 def _said_why(
     rules: AnswerRules, score: Score | None, seen: Sample, decided: Sample
 ) -> Score | None:
-    """Return the score with why a refusal counts that the judge finds right, and a row does not."""
+    """Return the score; if only the document's name makes a refusal count, its reason says so."""
     if score is None or score.reason != REFUSED or decided.answerable is not False:
         return score
     if seen.answerable is False or _knows_of_answer(rules, replace(seen, doc_name=None)):
@@ -181,7 +181,7 @@ def _kind(
     rule = rules.refusals or PHRASES
     if is_given(sample.answer, sample.references or (), rule, answerable=sample.answerable):
         return "answered"
-    # A refusal that is one quotation is told by the answer, not by its sentences.
+    # Short ones are read whole: a refusal that is one quotation is not told by sentences.
     return kind_of(sample.answer, rule, None if is_short else sentences)
 
 
@@ -217,7 +217,7 @@ def is_ruled(
 ) -> bool:
     """Return whether the score follows from the row and the kind of its answer alone.
 
-    ``judged`` None: what the judge says of them is not known yet, and is ruled by all it may say.
+    ``judged`` None: the judge is still to be asked; whatever it may say, the score must follow.
     """
     kind, may_be = _kind(rules, sample, judged), [sample]
     if sample.answerable is None and _hears_the_judge(rules, metric, sample):
@@ -261,7 +261,7 @@ def _no_answer(metric: BoundMetric) -> Score:
 
 
 def _unanswered(plan: Plan, rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Score:
-    """Return what a metric lacks that a system was to give, which is an error: the answer.
+    """Return the score, an error, of a metric whose answer a system was to give and did not.
 
     Where the documents hold none, the row need not have what an answer would be compared with.
     """
@@ -320,7 +320,7 @@ def _left_out(column: MetricColumn, reason: str) -> Score:
 
 
 def is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) -> bool:
-    """Return whether an unanswerable question makes the metric 1 or 0."""
+    """Return whether an unanswerable question makes the metric the best or the worst it can be."""
     if rules.conditions is not None:
         return column.name in rules.conditions
     is_compared = "answer" in info.needs and not _COMPARED.isdisjoint(info.needs | info.of_row)
@@ -328,7 +328,7 @@ def is_conditioned(rules: AnswerRules, column: MetricColumn, info: MetricInfo) -
 
 
 def _is_of_claims(info: MetricInfo) -> bool:
-    """Return whether it holds the answer's claims against contexts and references.
+    """Return whether a metric holds the answer's claims against contexts and references.
 
     A refusal makes no claim: there is nothing right or wrong in it.
     """
@@ -356,7 +356,7 @@ def sees_history(rules: AnswerRules, metric: BoundMetric) -> bool:
 
 
 def _explained(score: Score, judged: Mapping[str, Score]) -> Score:
-    """Return a score with what the judge failed at, where it was to say whether one refuses."""
+    """Return a score with the judge's own error, where it failed to say if an answer refuses."""
     said = judged.get(ANSWER_KIND)
     if score.error != FAILED or said is None or said.error is None:
         return score
@@ -366,7 +366,10 @@ def _explained(score: Score, judged: Mapping[str, Score]) -> Score:
 def _settled(
     metric: BoundMetric, row: Sample, seen: Sample, kind: AnswerKind, score: Score
 ) -> Score:
-    """Return a score that the answer left out as the worst one, or as ruled out: by row or run."""
+    """Return a score that the answer left out as the worst one, or as left out by row or run.
+
+    By the run where a judge's word ruled it out, or the answer is no refusal; else by the row.
+    """
     if score.left_out == "answer" and score.value is None:
         if seen.answerable is not False:
             return worst_of(metric.column, score.reason or "does not apply", "answer")
@@ -380,7 +383,7 @@ _EMBEDS_THE_QUESTION: Final = frozenset({"answer_relevancy"})
 """Metrics that compare the question's own words, and show it to no judge."""
 
 _SUPPORT: Final = frozenset({"faithfulness", "response_groundedness"})
-"""Metrics of whether contexts support the answer, in which order they may be."""
+"""Metrics of whether contexts support the answer: one more, of the turns, misplaces none."""
 
 _ROLES: Final = {
     "en": {"user": "User", "assistant": "Assistant"},

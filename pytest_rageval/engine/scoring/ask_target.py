@@ -72,7 +72,7 @@ class TargetClient:
         return (*([problem] if problem else []), *self._hints.values())
 
     async def answer(self, sample: Sample, order: int) -> TargetReply:
-        """Return the sample with its answer; if slots are few, the lowest ``order`` goes first."""
+        """Return the sample with its answer or error; the lowest ``order`` gets a slot first."""
         try:
             refuse_replay(self._plan, self._run)
             answer = await self._answer(self._plan.asked(sample), order)
@@ -168,8 +168,8 @@ def filled(
 
     Contexts stay where the answer has none: the target may have been shown them. Nothing else does
     that belongs to an earlier answer: ids to its contexts, citations and confidence to its text. A
-    system that only searches has no text, unless the one of the data ``keeps_text``. ``beside``
-    is what is read beside a text; where that is citations, a blank context keeps its place.
+    system that only searches leaves no text, unless that of the data is kept (``keeps_text``).
+    ``beside`` is what is read beside a text; if citations are, a blank context keeps its place.
     Raises TargetError for citations and a confidence that cannot be read.
     """
     placed = sample if answer.contexts is None else answer
@@ -234,7 +234,7 @@ class AnswerCache:
     async def answer(self, sample: Sample, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         """Return the cached answer, else what ``ask`` returns, which is cached.
 
-        An answer without a latency is not of this run. Raises ReplayMissError if the mode is replay
+        A cached answer says that it ``is_kept``. Raises ReplayMissError if the mode is replay
         and the cache has none.
         """
         if not self._cache.reads:
@@ -257,7 +257,7 @@ class AnswerCache:
         return question_key(self._plan, sample)
 
     def find(self, key: Key) -> Answer | None:
-        """Return the cached answer, None where the mode reads none, or there is none."""
+        """Return the cached answer; None if the mode reads none, or there is no sound one."""
         return _from_entry(self._cache.get("answer", key.sha256)) if self._cache.reads else None
 
     def close(self) -> None:

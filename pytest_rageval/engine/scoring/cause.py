@@ -32,7 +32,7 @@ HELD: Final = 0.6
 # On the same data, 0.22 of the words of right answers stand neither in contexts nor question (98th
 # percentile); of answers and sentences that belong to other questions at least 0.67 (2nd).
 UNFOUNDED: Final = 0.5
-"""From this share of words that are nowhere else on, an answer says what its contexts do not."""
+"""From this share of such words on, an answer says what its contexts do not."""
 
 _SHOWN: Final = 3
 _LISTED: Final = 3
@@ -50,7 +50,7 @@ class Found:
 def with_cause(
     info: ScenarioInfo, sample: Sample, result: SampleResult, reading: AnswerReading | None = None
 ) -> SampleResult:
-    """Return the result of ``sample`` with the cause, if the scenario asks for it and it is low.
+    """Return the result of ``sample`` with the cause, if the scenario asks for one and it is low.
 
     Nuggets that were looked for in its answer and its contexts decide first. ``reading`` is what
     the scenario's own rules say of the answer.
@@ -60,7 +60,7 @@ def with_cause(
     kind = None if reading is None or reading.kind == "failed" else reading.kind
     seen = result
     if any(column.name == SUPPORT for column in info.metrics):
-        seen = replace(result, details=NOTHING)  # those of a user's metric: there is no table
+        seen = replace(result, details=NOTHING)  # of a metric with this name: there is no table
     found = _by_nuggets(seen) or find_cause(info, info.diagnose, sample, seen, kind)
     return replace(result, cause=found.cause, cause_reason=found.reason)
 
@@ -74,10 +74,11 @@ def find_cause(
 ) -> Found:
     """Return the cause of a low answer.
 
-    The claims decide where the judge was asked which of them the contexts have. Else a metric does
-    where one is named and has a score, else the words do. But where a context has a reference
-    (with claims: the first one) word for word, the cause is not ``retrieval``. Without a ``kind``,
-    phrases tell whether the answer refuses.
+    An answer to what the documents cannot answer is ``unfaithful``. Else the claims decide where
+    the judge was asked which of them the contexts have, else a metric where one is named and has a
+    score, else the words. But where a context has a reference (with claims: the first one) word
+    for word, the cause is not ``retrieval``. Without a ``kind``, phrases tell whether the answer
+    refuses.
     """
     kind = kind or kind_of(sample.answer or "")
     known = _of_row(sample, kind) or _of_claims(info, sample, result)
@@ -215,7 +216,7 @@ def _middle(info: ScenarioInfo, name: str) -> Bound:
 def _unfaithful(
     info: ScenarioInfo, metric: str | None, sample: Sample, result: SampleResult
 ) -> str:
-    """Return by what the answer says what the contexts do not; "" where it does not."""
+    """Return what shows that the answer says more than the contexts; "" where nothing does."""
     judged = _judged(info, metric, result)
     if judged is not None:
         is_good, said = judged
@@ -234,7 +235,7 @@ def _by_nuggets(result: SampleResult) -> Found | None:
     """Return the cause of most nuggets that the answer lacks: whether the contexts have them.
 
     None where it lacks none, or where nuggets were not looked for in both. Vital ones decide if it
-    lacks any.
+    lacks any. As many of each: ``retrieval``.
     """
     lacking = list(_lacking_nuggets(result.details.get(SUPPORT) or {}))
     lacking = [one for one in lacking if one[0] == "vital"] or lacking
@@ -264,13 +265,13 @@ def _lacking_nuggets(table: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]
 
 @dataclass(frozen=True)
 class _Claim:
-    """A claim, and what each source that was asked is to it, by its name."""
+    """A claim, and how far each source that was asked supports it, by the source's name."""
 
     of: str
     levels: Mapping[str, str]
 
     def found_in(self, contexts: Sequence[str]) -> list[str] | None:
-        """Return the contexts that support it; None if some of them did not say."""
+        """Return the contexts that support it; None if none is known to, and some did not say."""
         levels = [self.levels.get(name, "failed") for name in contexts]
         found = [name for name, level in zip(contexts, levels, strict=True) if level == "full"]
         return None if not found and "failed" in levels else found
@@ -283,9 +284,9 @@ class _Claim:
 def cause_of_claims(table: Mapping[str, Any], contexts: int) -> tuple[Cause, str] | None:
     """Return the cause of most claims, and how many have which; None where no claim has any.
 
-    ``table`` is the support table of a result, ``contexts`` how many there are.
-    What the judge failed at has no cause. Of causes with as many claims, ``retrieval`` comes first,
-    then ``unfaithful``: what was not retrieved could not be said.
+    ``table`` is the support table of a result, ``contexts`` how many there are. What the judge
+    failed at has no cause. Of causes with as many claims, ``retrieval`` comes first, then
+    ``unfaithful``: what was not retrieved could not be said.
     """
     names = _context_names(contexts)
     claims = list(_claims(table))
@@ -312,7 +313,7 @@ def cause_of_claims(table: Mapping[str, Any], contexts: int) -> tuple[Cause, str
 
 
 def is_all_founded(table: Mapping[str, Any], contexts: int) -> bool:
-    """Return whether each claim of the answer is known to be in a context, or an earlier turn."""
+    """Return whether there are claims of the answer, each in a context or an earlier turn."""
     names = [*_context_names(contexts), "history"]
     claims = [claim for claim in _claims(table) if claim.of == "claim"]
     return bool(claims) and all("full" in map(claim.levels.get, names) for claim in claims)

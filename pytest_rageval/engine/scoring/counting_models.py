@@ -26,18 +26,19 @@ MOST_LEARNED: Final = 400
 """So many replies in the cache, the newest, show how a model counts."""
 
 _PROMPTS_OFF: Final = 0.15
-"""How far the tokens of prompts may be from the guess."""
+"""How far the tokens of prompts may be from the guess, as a share of it."""
 
 
 @dataclass
 class ModelUse:
     """What a run would ask one model.
 
-    ``requests`` are those that the cache does not answer, of an embedding model the texts, which
-    are sent together; ``controls`` of them are for control rows; ``prompt_tokens`` are what they
-    hold, about. ``kinds`` counts the requests by what is asked. ``is_least``: there may be more,
-    which cannot be known before the replies. ``fewest`` and ``most`` are the ends between which the
-    real use will lie, where these can be known.
+    ``requests`` counts what the cache does not answer, for an embedding model each text, though
+    several are sent together; ``cached`` counts the calls that it answers. ``controls`` of the
+    requests are for control rows; ``prompt_tokens`` are what they hold, about. ``kinds`` counts the
+    requests by what is asked. ``is_least``: there may be more, which cannot be known before the
+    replies. ``fewest`` and ``most`` are the ends between which the real use will lie, where these
+    can be known.
     """
 
     settings: ClientSettings
@@ -89,7 +90,7 @@ class ModelUse:
 def only_read(run: RunSettings) -> RunSettings:
     """Return the settings of one process that reads what a run would find in the cache.
 
-    Refresh and off take nothing that is there, and replay explains its misses.
+    Refresh and off take nothing that is there. In place of replay, which fails at a miss, it reads.
     """
     mode: CacheMode = "off" if run.cache_mode in ("off", "refresh") else "read"
     return replace(run, cache_mode=mode, shared_dir=None, processes=1)
@@ -104,7 +105,7 @@ class Known:
     """What needs not be asked: what the cache has, and what this run has asked.
 
     A question may follow from a reply that is made up, so ``asked`` notes it together with what is
-    ``assumed`` of such replies.
+    ``assumed`` of such replies. ``is_shared``: equal questions are asked once, by the cache.
     """
 
     def __init__(
@@ -118,14 +119,14 @@ class Known:
         self._times = Counter[str]()
 
     def begin(self, table: str) -> None:
-        """Look into a table again: what was asked for it before is the same question, not another.
+        """Begin a table, maybe again, "" for none: what was asked for it before is not asked anew.
 
-        So it is even where the cache is off, and equal questions are asked each.
+        So it is even where the cache is off, and elsewhere each of equal questions is asked.
         """
         self._table, self._times = table, Counter()
 
     def is_asked(self, key: str) -> bool:
-        """Return whether a question was asked before; from now on, it was."""
+        """Return whether a question was asked before, so that it is not asked again; note it."""
         if not self._is_shared:
             if not self._table:
                 return False
@@ -186,7 +187,7 @@ class CountingJudge:
         for text in self._guesses.replies(schema, prompt, seed):
             if _is_acceptable(accept, text):
                 return text
-        # What the judge would translate stays as long as it is.
+        # A text of the prompt stands in for its translation, which is about as long.
         claims = [f"{_CLAIM} {seed[:4]}.{number}" for number in range(_MOST_TEXTS)]
         return _made_up(schema, accept, _listed(prompt), claims)
 

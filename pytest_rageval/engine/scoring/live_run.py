@@ -95,7 +95,7 @@ class LiveRun:
         return self._problems
 
     def settle(self, meanwhile: Callable[[], None]) -> None:
-        """Wait for what is asked beside the samples, control rows; see ``settle_last``."""
+        """Wait for control rows; ``settle_last`` does, where several processes share a budget."""
         if self.settings.budget_usd is None or self.settings.processes == 1:
             for scenario in self._scenarios.values():
                 scenario.settle(meanwhile)
@@ -104,7 +104,8 @@ class LiveRun:
         """Wait for the control rows that are left when this process has no samples any more.
 
         With a budget, samples come first: the last of several processes asks the rows of all
-        ``plans`` whose judges any of them has asked. What only this one knows does not wait.
+        ``plans`` whose judges any of them has asked. Scenarios of test functions, which only this
+        process knows, do not wait for the others.
         """
         self.settle(meanwhile)
         run = self.settings
@@ -301,7 +302,7 @@ class LiveScenario:
         return Judgement(scores, answered=reply)
 
     def settle(self, meanwhile: Callable[[], None]) -> None:
-        """Wait for the control rows, if a judge was asked anything."""
+        """Wait for the control rows, if a judge was asked about samples."""
         if self.is_judged and self._plan.models.controls and not self._is_settled:
             loop = self._run.loop
             with suppress(BlockedError):  # its samples have failed, and say why
@@ -311,8 +312,8 @@ class LiveScenario:
     async def _refused(self) -> Mapping[str, str]:
         """Return the metrics that must not be asked about samples, and why.
 
-        Where control rows only warn, they are asked beside the samples; with a budget after them,
-        for which it must suffice.
+        Where control rows only warn, they are asked beside the samples; with a budget, which must
+        suffice for the samples, after them.
         """
         if self._plan.info.requires_controls:
             found = await self._control_verdicts()

@@ -74,7 +74,7 @@ def admitted(plan: Plan, sample: Sample) -> Sample | None:
 def worst_score(plan: Plan, bound: BoundMetric, sample: Sample) -> Score | None:
     """Return the score that an empty answer gets without being judged, None where it is judged.
 
-    It is the worst end of the metric's range, and None where that has no end. Only metrics that
+    Its value is the worst end of the metric's range, None where that has no end. Only metrics that
     ask a model about the answer are concerned; others score ``""`` by their own definition.
     """
     info, column = bound.info, bound.column
@@ -114,8 +114,8 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     """Return the result of ``case``: scored, or the reasons why it is not.
 
     ``judgement`` is what was asked about it beforehand: its answer, and the scores of the metrics
-    that ask a model. The outcome is what scoring alone can say: ``error`` when the case cannot be
-    judged.
+    that ask a model. The outcome is ``error`` for an invalid row; scoring alone says no more: for
+    a sample without an answer, too, it is the default, ``passed``.
     """
     if isinstance(case, InvalidRow):
         return invalid_result(plan, case)
@@ -208,16 +208,16 @@ def invalid_result(plan: Plan, row: InvalidRow) -> SampleResult:
         row=row.row,
         line=row.line,
         raw=row.raw,
-        xfail=row.xfail if plan.on_invalid == "fail" else None,  # else it may be one anyway
+        xfail=row.xfail if plan.on_invalid == "fail" else None,  # else it may be invalid
         dataset_row={plan.saved_columns["id"]: row.id} if plan.saved_columns else None,
     )
 
 
 def unscored_result(plan: Plan, case: Case) -> SampleResult:
-    """Return the result of a case that was not scored because it is skipped."""
+    """Return the result of a case that was not scored, for instance because it is skipped."""
     if isinstance(case, InvalidRow):
         return invalid_result(plan, case)
-    is_drawn = plan.info.sample is None or case.skip != NOT_DRAWN  # a row may say so, too
+    is_drawn = plan.info.sample is None or case.skip != NOT_DRAWN  # it may be a row's own reason
     reason = None if is_drawn else NOT_DRAWN
     scores = [Score(metric.column.name, None, reason) for metric in plan.metrics]
     row = _row_without_answer(plan, case) if is_drawn else None
@@ -225,7 +225,7 @@ def unscored_result(plan: Plan, case: Case) -> SampleResult:
 
 
 def skipped_result(plan: Plan, case: Case) -> SampleResult:
-    """Return the result of a case that pytest skipped: not run, unless the scenario says so."""
+    """Return the result of a case that pytest skipped: not run, unless the scenario skips it."""
     found = unscored_result(plan, case)
     if isinstance(case, InvalidRow) or case.skip is not None:
         return found
@@ -428,7 +428,7 @@ def weigh_scores(
 
 
 def _remarks(scores: list[Score]) -> dict[str, Any]:
-    """Return the reasons, details, errors and replies of the scores that have any."""
+    """Return, by field and metric, what scores have besides values: reasons, errors and so on."""
     remarks: dict[str, dict[str, Any]] = {}
     for score in scores:
         if score.reason is not None:

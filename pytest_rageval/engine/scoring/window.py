@@ -28,7 +28,7 @@ WINDOW_PER_CALL = 4
 _POLL_S = 0.5
 _STOP_TIMEOUT_S = 10.0
 _LEFT: list[asyncio.Task[Any]] = []
-"""Tasks that go on when they are cancelled; one that is collected would be complained about."""
+"""Tasks that go on when they are cancelled; asyncio complains of one that is garbage-collected."""
 
 T = TypeVar("T")
 
@@ -195,7 +195,8 @@ def waited_for(
 class SampleWindow:
     """Judges samples in an event loop, at most ``window`` of them at a time, in the order fed.
 
-    ``failed`` returns the judgement of a sample while a function of the user blocks the loop.
+    ``failed`` returns the judgement of a sample while a function of the user blocks the loop;
+    without it ``wait`` raises BlockedError.
     """
 
     def __init__(
@@ -214,7 +215,7 @@ class SampleWindow:
         self._tasks: dict[int, tuple[asyncio.Future[None], asyncio.Event]] = {}
         self._open = 0
         self.finished = 0
-        """How many samples have been judged."""
+        """How many samples have been judged, or were cut while they waited for a slot."""
         loop.on_stop(self._stop)
 
     def feed(self, samples: Iterable[Sample]) -> None:

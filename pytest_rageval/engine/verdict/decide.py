@@ -57,8 +57,9 @@ class Extent(Value, frozen=True):
 def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False) -> ScenarioResult:
     """Return ``result`` with the verdict of every gate of its scenario.
 
-    Complete: passed or failed. Partial by choice: skipped, or failed if ``strict``. Samples lost:
-    failed. A scenario without gates gets the gate ``unscored`` if that fails.
+    Complete: passed or failed. Partial by choice: skipped, or failed if ``strict``. Samples lost,
+    or not asked for as the budget is spent: failed. A scenario without gates gets the gate
+    ``unscored`` if that fails; judges that are not to be trusted add failed gates of their own.
     """
     result = _with_people(replace(result, comparisons=tuple(_comparisons(result))))
     result = _with_estimates(result) if extent.complete else result
@@ -229,7 +230,7 @@ def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) ->
 
 
 def _doubt(result: ScenarioResult, names: Iterable[str]) -> str:
-    """Return why no gate may pass that reads these metrics: a judge is not believed that filled."""
+    """Return why gates of these metrics may not pass: a judge in doubt filled holes; else ""."""
     doubts = doubtful_figures(result)
     return next((doubts[name] for name in names if name in doubts), "")
 
@@ -308,7 +309,7 @@ def has_best(info: ScenarioInfo) -> bool:
 
 
 def gate_names(info: ScenarioInfo) -> list[str]:
-    """Return the names of a run's own gates, in their order: those of its hooks are not known."""
+    """Return the names of a run's own gates, in their order, without those that hooks add."""
     alone = [BEST] if _needs_others(info) else []
     return [*(gate.name for gate in gates_of(info)), *alone]
 
@@ -376,7 +377,7 @@ def _judged(results: Sequence[ScenarioResult], *, stopped: bool, strict: bool) -
 
 
 def _gate(found: VariantComparison, *, stopped: bool, strict: bool) -> GateResult:
-    """Return the verdict of the gate ``best``, undecided where a variant or a sample is missing."""
+    """Return the verdict of the gate ``best``: undecided if parts did not run, failed if lost."""
     infos = [result.info for result in found.results]
     not_run = sum(result.counts.not_run for result in found.results)
     extent = Extent(
