@@ -49,8 +49,9 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
 
     ``folders`` (the scenario's, then the rootdir) are added to ``sys.path`` as ``mode`` says; for a
     package, the folder that contains it. Raises ImportPathError when ``path`` is malformed, or the
-    module does not exist, raises, lacks the attribute, or is loaded from another place than the
-    first folder that has it; also if that happened to what it imports from its own folder.
+    module does not exist, raises, or lacks the attribute. Unless ``mode`` is ``importlib``, also
+    when the module, or one that it imports from its own folder, has been loaded from another place
+    than the first folder that has it.
     """
     module_name, attributes = split_path(path)
     folders = [folder.absolute() for folder in folders]
@@ -64,9 +65,10 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
 
 
 def check_of_imports(path: str, folders: Sequence[Path], mode: ImportMode) -> Callable[[], None]:
-    """Return what raises ImportPathError where a function has imported another folder's module.
+    """Return what to call after the function of ``path``, for what it imported only when called.
 
-    As ``import_object`` does, for what is imported only when the function of ``path`` is called.
+    It raises ImportPathError where that is another folder's module, as ``import_object`` does for
+    what is imported at once, and looks only if modules were loaded since the last time.
     """
     name = split_path(path)[0]
     passed = 0
@@ -106,7 +108,7 @@ def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") 
 
 
 def functions_in(file: Path) -> list[str]:
-    """Return the public functions and classes of a Python file; [] if it cannot be read as one."""
+    """Return the names of a Python file's public functions and classes; [] if it cannot be read."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return [
         definition.name
@@ -157,7 +159,7 @@ def _base(folder: Path) -> Path:
 
 
 def _extend_sys_path(folders: Sequence[Path], mode: ImportMode) -> None:
-    """Add the missing folders to the beginning or the end of ``sys.path``, in this order."""
+    """Add missing folders to the beginning or end of ``sys.path``, in this order, or not at all."""
     missing = [text for text in dict.fromkeys(map(str, folders)) if text not in sys.path]
     if mode == "prepend":
         sys.path[:0] = missing
@@ -255,11 +257,11 @@ def _check_origin(name: str, folders: Sequence[Path]) -> None:
 
 
 def _check_imports(name: str, folders: Sequence[Path]) -> None:
-    """Raise ImportPathError if the module has another folder's module for one that is beside it.
+    """Raise ImportPathError if a module that it imports from its own folder is another folder's.
 
-    So for what it imports from its own folder. Python's modules, installed ones and ``conftest``
-    are left alone, and so is one of the first of the ``folders`` that has it: that one comes first
-    in a run of this scenario alone, too.
+    Modules beside it are followed to what they import. Python's modules, installed ones and
+    ``conftest`` are left alone, and so is one from the first of the ``folders`` that has it: a run
+    of this scenario alone would import that one, too.
     """
     file = Path(getattr(sys.modules[name], "__file__", None) or "")
     if not file.is_file() or _is_installed(file):
@@ -289,9 +291,9 @@ def _is_installed(file: Path) -> bool:
 
 @cache
 def _imports_in(file: Path) -> list[tuple[int, str]]:
-    """Return the lines and names of what a file imports: of ``a.b`` also ``a``; none by dots.
+    """Return the lines and names of what a file imports, of ``a.b`` also ``a``.
 
-    Nor what it imports only as a script, or for a type checker.
+    Left out are relative imports, and what it imports only as a script or for a type checker.
     """
     found = []
     for node in _executed(_tree(file)):

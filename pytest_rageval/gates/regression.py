@@ -1,4 +1,4 @@
-"""What ``no_regression`` makes: gates that fail where metrics fell by more than chance explains."""
+"""The gates of ``no_regression``: they fail where a metric fell, as their ``mode`` judges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RegressionGate(FallGate):
     """Tests all its metrics together, and names those that fell or that cannot be decided."""
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail if a metric fell, has no sample scored in both runs, or cannot be decided."""
+        """Fail if a metric fell, has no pair of scores, or (``undecided: fail``) is undecided."""
         found = self._but_for_holes(result, self._findings(result))
         failed, shown, worst = self._worst(found)
         message = "; ".join(self._sentence(finding) for finding in shown)
@@ -52,7 +52,7 @@ class RegressionGate(FallGate):
             message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
         if self._is_news_of_max_t(found, failed):
             message += "; by Holm's stricter method it would pass: 'correction: holm'"
-        bound = 0.0 - worst.allowed
+        bound = 0.0 - worst.allowed  # 0.0 where nothing is allowed, not -0.0
         margin = None if worst.gain is None else worst.gain - bound
         outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
         return GateResult(self.name, outcome, worst.gain, bound, message, margin)
@@ -62,9 +62,10 @@ class RegressionGate(FallGate):
         return replace(self, baseline=replace(self.baseline, ids=ids))
 
     def asks_nothing_of(self, sample: SampleResult) -> bool:
-        """Return whether the sample is left out, and the baseline lacks what the answer lost.
+        """Return whether the sample weighs 0, or all metrics are ruled out for it and none is lost.
 
-        A metric that does not apply to a right refusal is not lost.
+        Lost is what the baseline has: a weighted score, or that of a metric which neither the row
+        nor a refusal rules out.
         """
         is_out = FallGate.asks_nothing_of(self, sample)  # super() finds no class with slots
         is_known = any(
@@ -75,9 +76,9 @@ class RegressionGate(FallGate):
         return is_out and not (is_known and sample.sample_weight > 0.0)
 
     def for_rows(self, samples: Sequence[SampleResult]) -> RegressionGate:
-        """Return the gate without metrics that all these rows rule out; the same if that is all.
+        """Return the gate without metrics that all these rows rule out; itself if none is left.
 
-        Not without one that the baseline has a score of.
+        A metric that the baseline has a score of, for one of the rows, stays.
         """
         counting = [one for one in samples if one.is_expected and one.sample_weight > 0.0]
         known = [one.sample_id for one in samples if one.sample_weight > 0.0]
@@ -136,7 +137,7 @@ class RegressionGate(FallGate):
         ]
 
     def _but_for_holes(self, result: ScenarioResult, found: list[_Finding]) -> list[_Finding]:
-        """Return the findings; what fell only if unjudged results are bad cannot be decided."""
+        """Return the findings; a fall that good unjudged results would undo cannot be decided."""
         if not any(finding.fell for finding in found):
             return found
         from pytest_rageval.stats.holes import at_high_end, what_decides
@@ -155,7 +156,7 @@ class RegressionGate(FallGate):
     def _test(self) -> SignificanceTest:
         if self.mode != "non_inferior":
             return self.test
-        # Its interval decides, not p: the number of pairs must not depend on the test.
+        # The interval decides, not p: which number of pairs is enough must not depend on a test.
         return replace(self.test, test="permutation", correction="none")
 
     def _finding(
@@ -191,7 +192,7 @@ class RegressionGate(FallGate):
 
     def _fell(self, one: _Finding) -> bool:
         if self.mode == "non_inferior":
-            if one.interval is None:
+            if one.interval is None:  # a fall stays possible
                 return not one.why
             low, high = one.interval
             worst = low if self.higher_is_better[one.name] else -high
@@ -202,11 +203,11 @@ class RegressionGate(FallGate):
         return self.mode == "any" or tested.significant
 
     def _too_few(self, result: ScenarioResult, there: int, what: str, metric: str = "") -> str:
-        """Return the message that there are fewer pairs than ``min_pairs`` requires, else ''.
+        """Return the message that ``there`` are fewer pairs than ``min_pairs`` requires, else ''.
 
-        Samples of weight 0, and those that neither run was to score, are not required, nor rows
-        that rule the ``metric`` out where the baseline has no score of it either. Those that were
-        not asked about, because the verdict was certain, are neither pairs nor lost.
+        Not required are samples of weight 0 or not drawn, those that neither run was to score, and
+        those for which the ``metric`` is ruled out and the baseline has no score of it either.
+        Samples not asked about, because the verdict was certain, are neither pairs nor lost.
         """
         ids = frozenset(self.baseline.ids)
         scores = self.baseline.scores.values()
@@ -223,7 +224,7 @@ class RegressionGate(FallGate):
             for sample in shared
         )
         not_asked = sum(sample.is_left_out and sample.sample_weight > 0.0 for sample in shared)
-        # As many may be lost as of all samples.
+        # As many may be lost as if all had been asked about.
         needed = self.pairs_needed(len(ids) - left_out) - not_asked
         if there >= needed:
             return ""
@@ -231,9 +232,9 @@ class RegressionGate(FallGate):
         return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
 
     def _rules_out(self, sample: SampleResult, metric: str) -> bool:
-        """Return whether the row rules the metric out, and the baseline has no score either.
+        """Return whether row or run rule the metric out, and the baseline has no score either.
 
-        It rules the weighted score out where it rules every metric out.
+        They rule the weighted score out where they rule every metric out.
         """
         is_all = metric == WEIGHTED_SCORE and is_all_ruled_out(sample)
         is_out = is_all or is_ruled_out(sample, metric)
@@ -333,8 +334,8 @@ class _Finding:
     """A metric in both runs; ``gain`` is the difference, negative where this run is worse.
 
     ``why`` says why it cannot be decided. ``beyond`` tests the difference against the allowed fall;
-    ``interval`` is that of the mode ``non_inferior``. ``ruled_out`` counts the rows that rule the
-    metric out, and are no pairs.
+    ``interval`` is that of the mode ``non_inferior``. ``ruled_out`` counts the samples for which
+    the metric is ruled out; they are no pairs.
     """
 
     name: str
@@ -350,7 +351,7 @@ class _Finding:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRegressionGate(RegressionGate):
-    """Judges each metric by the interval of the corrected difference; ``human`` is by metric.
+    """Judges each metric by the corrected difference, and its interval; ``human`` is by metric.
 
     For several metrics each interval has its share of alpha (Bonferroni).
     """
@@ -360,7 +361,7 @@ class CorrectedRegressionGate(RegressionGate):
     human: Mapping[str, HumanLabels] = field(default_factory=lambda: NOTHING)
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail if people would see a fall, or it cannot be decided."""
+        """Fail if people would see a fall, or (``undecided: fail``) that cannot be decided."""
         found = [self._difference(result, name) for name in self.targets]
         failed, shown, worst = self._worst(found)
         message = "; ".join(finding.message for finding in shown)

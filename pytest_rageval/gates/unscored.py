@@ -1,6 +1,7 @@
 """The gate ``unscored``: the share of samples without a weighted score, at most 0 by default.
 
-Every scenario has it, since a run in which nothing was scored must not be green.
+Every scenario is held to it, since a run in which nothing was scored must not be green; without
+other gates it is shown only where it fails.
 ``unscored: {faithfulness: 0.05}`` lets that metric be missing in this share of the samples, which
 are then xfailed; all other samples must have a weighted score.
 """
@@ -59,8 +60,9 @@ _MOST_ADVISED = 0.2
 
 @dataclass(frozen=True, slots=True)
 class UnscoredGate(Gate):
-    """Counts the samples that were to be scored: neither skipped nor expected to be invalid.
+    """Bounds the share of samples without a weighted score, of those that were to have one.
 
+    These are neither skipped nor allowed to be invalid, and not every metric is ruled out for them.
     ``shares`` are the largest shares of samples that may lack a metric, by its name.
     """
 
@@ -69,11 +71,11 @@ class UnscoredGate(Gate):
     shares: Mapping[str, Bound] = field(default_factory=lambda: NOTHING)
 
     def asks_nothing_of(self, sample: SampleResult) -> bool:
-        """Return whether the row rules every metric out."""
+        """Return whether the data alone rule every metric out."""
         return row_rules_out(sample, WEIGHTED_SCORE)
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail also when there was nothing to score."""
+        """Fail also where nothing was to be scored, or nothing was."""
         expected = [sample for sample in result.samples if _is_to_be_scored(sample)]
         if not expected:
             message = (
@@ -142,7 +144,7 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
 
 
 class UnscoredWatch(Watch):
-    """Is certain while the gate passes for the samples so far; that the rest fails is not foreseen.
+    """Is certain while the gate passes for the samples so far: those not asked do not count.
 
     If the gate fails so far, every sample is needed: a failed one may be run again, and scored.
     """
@@ -156,7 +158,10 @@ class UnscoredWatch(Watch):
 
     @property
     def is_certain(self) -> bool:
-        """Whether no share of missing scores is too large, and every threshold judges something."""
+        """Whether no share is too large so far, and every threshold judges something.
+
+        The thresholds count only where there are ``shares``. More samples may make it False again.
+        """
         gate, needed = self._gate, self._info.thresholds if self._gate.shares else ()
         return (
             self._counted < self._n
@@ -190,10 +195,10 @@ def _because(info: ScenarioInfo, samples: Sequence[SampleResult]) -> str:
 def _way_out(
     info: ScenarioInfo, expected: Sequence[SampleResult], counted: Sequence[SampleResult]
 ) -> str:
-    """Return what to write in the scenario to allow the missing scores or invalid rows.
+    """Return what to write in the scenario to allow the missing scores or invalid rows, or why not.
 
-    No advice makes a run green of which more than a fifth has no score (R6). What was not asked is
-    a fault of the run, which no share allows.
+    No advice allows a metric to be missing in more than a fifth of the samples (R6). What was not
+    asked is a fault of the run, which no share allows.
     """
     if any(_is_not_recorded(info, sample) for sample in counted):
         return "; not in the cache: no share allows that, run once without --rag-cache=replay"
@@ -214,12 +219,12 @@ def _way_out(
 
 
 def _is_to_be_scored(sample: SampleResult) -> bool:
-    """Return whether a score was to be had, and the row does not rule every metric out."""
+    """Return whether a score was to be had, and not every metric is ruled out by row or run."""
     return sample.is_expected and not is_all_ruled_out(sample)
 
 
 def _lacks(sample: SampleResult, name: str) -> bool:
-    """Return whether a sample has no score of a metric that its row does not leave out."""
+    """Return whether a sample has no score of a metric that neither row nor run rule out."""
     is_left_out = is_ruled_out(sample, name)
     return not is_scored(sample.scores.get(name)) and not is_left_out
 
@@ -236,6 +241,7 @@ def _share(name: str, expected: Sequence[SampleResult]) -> float:
 
 
 def _to_blame(info: ScenarioInfo, sample: SampleResult) -> Iterator[str]:
+    """Yield what leaves a sample unscored: "row" (invalid), "answer" (the target), or metrics."""
     if sample.invalid is not None:
         yield "row"
     elif TARGET in sample.errors:
@@ -249,7 +255,7 @@ _ALL: Final = ""
 
 
 def _by_metric(value: Any) -> Any:
-    """Return the shares by metric; a bare share is about all samples."""
+    """Return the shares by metric; a bare share, of the weighted score, under ``_ALL``."""
     value = without_own_keys(value)
     is_alone = not isinstance(value, Mapping) or value.keys() <= ShareSpec.model_fields.keys()
     return {_ALL: value} if is_alone else value

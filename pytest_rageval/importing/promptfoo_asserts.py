@@ -1,6 +1,7 @@
 """promptfoo's asserts as checks of a row, as criteria for a judge, or as metrics of a scenario.
 
-Transforms of the output are not run: a check may not see them, or say them itself.
+Transforms of the output are not run. An assert of a trimmed or lowered output becomes a check of
+the output as it is, if one says the same (``seen_through``).
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _FACTUALITY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An assert that is a metric here: its type, the least score, and the gold of its row."""
+    """An assert that is a metric here: its type, the least score, and what the row expects."""
 
     kind: str
     threshold: float
@@ -79,7 +80,10 @@ Taken = dict[str, Any] | list[str] | Measured | Script
 
 
 def take(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder) -> Taken:
-    """Return what an assert is here, its value filled in; raises NotTakenError with the reason."""
+    """Return what an assert is here, its value filled in.
+
+    Raises NotTakenError with the reason, and ScenarioError for a JSON Schema that is no YAML.
+    """
     kind = assertion.get("type")
     if not isinstance(kind, str):
         raise NotTakenError("has no type")
@@ -215,8 +219,8 @@ def _schema(value: Any) -> Any:
 def _pattern(value: Any) -> str:
     """Return a pattern of JavaScript for Python, with the same meaning.
 
-    ``$`` is the very end there, a named group has no P, letters and digits are those of ASCII, but
-    not white space, and some of what is special in Python is a plain character.
+    In JavaScript, ``$`` is the very end, a named group has no P, letters and digits are those of
+    ASCII, white space is that of Unicode, and some of what is special in Python is plain text.
     """
     if not isinstance(value, str) or not value:
         raise NotTakenError("its value is no text")
@@ -266,8 +270,8 @@ _SOLID: Final = r"(?:[^\s\\.^$\[\](){}|*+?]|\\[dw.+*?()\[\]{}|^$/-]|\[(?:[^\s\\\
 """A part of a pattern that no white space can match."""
 _ANY: Final = rf"(?:{_SOLID}|[ .*+?{{}}]|\\[sb])"
 _GROUP: Final = r"\((?:(?!\?)|\?:|\?P<\w+>)"
-# What a pattern finds lies within the trimmed text, if no white space can match any of its parts,
-# or neither its first nor its last one, which have to be there.
+# Patterns that find in a text what they find in the trimmed one: white space can match none of
+# their parts, or neither the first nor the last, and both of these have to be there.
 _WITHIN: Final = re.compile(
     r"(?P<flags>(?:\(\?a\))?)(?P<start>\^?)"
     rf"(?P<core>(?:{_SOLID}|{_GROUP}|[*+?{{}})|]|\\b)*|{_SOLID}(?![*?{{]){_ANY}*{_SOLID}\+?|{_SOLID}\+?)"
@@ -276,9 +280,9 @@ _WITHIN: Final = re.compile(
 
 
 def seen_through(taken: Taken, transform: Any) -> Taken:
-    """Return what an assert is of the output as it is, before ``transform``.
+    """Return the assert of the output as it is that says what ``taken`` says of its transform.
 
-    Raises NotTakenError where the transform would have to be run.
+    Raises NotTakenError where ``transform`` would have to be run.
     """
     if isinstance(taken, Script):
         return taken.of_transformed(str(transform))
@@ -299,7 +303,10 @@ def seen_through(taken: Taken, transform: Any) -> Taken:
 
 
 def _changed(taken: Taken, calls: Collection[str]) -> Taken | None:
-    """Return an assert of a trimmed or lowered text as one of the text before, None for none."""
+    """Return an assert of a trimmed or lowered text as one of the text before, None without one.
+
+    To a judge or a metric, a trimmed text is the same text.
+    """
     if isinstance(taken, list | Measured | Script):
         return None if _LOWER in calls else taken
     (kind,) = taken.keys() - {"weight"}
@@ -328,14 +335,17 @@ def _changed_check(kind: str, value: Any, calls: Collection[str]) -> dict[str, A
 
 
 def _stays(text: str, calls: Collection[str], *, is_same_case: bool) -> bool:
-    """Return whether a text that is looked for is itself as the transform leaves texts."""
+    """Return whether the transform would leave a text that is looked for as it is.
+
+    ``is_same_case``: the check ignores case.
+    """
     is_trimmed = re.fullmatch(rf"[{SPACES}].*|.*[{SPACES}]", text, re.DOTALL) is None
     is_lowered = is_same_case or text == text.lower()
     return (is_trimmed or _TRIM not in calls) and (is_lowered or _LOWER not in calls)
 
 
 def _pattern_of(text: str, calls: Collection[str], *, is_whole: bool) -> str:
-    """Return a pattern that the text before the transform matches."""
+    """Return a pattern of the texts whose transform starts with ``text``, or equals it as whole."""
     blanks = _BLANKS if _TRIM in calls else ""
     end = rf"{blanks}\Z" if is_whole else ""
     case = "(?i)" if _LOWER in calls else ""

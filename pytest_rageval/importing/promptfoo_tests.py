@@ -53,9 +53,9 @@ _WITH_THRESHOLD: Final = {
 class Test:
     """A test with what all tests share laid under it; ``asserts`` keep their places.
 
-    ``shared`` of the asserts, the first ones, are those of ``defaultTest``. ``is_whole`` is false
-    where some were lost, or what they count together; ``asks_itself`` says whether there were any
-    besides those of ``defaultTest``, lost ones too.
+    The first ``shared`` asserts are those of ``defaultTest``. ``is_whole`` is false where some were
+    lost, or where code scores them together; ``asks_itself`` says whether there were any besides
+    those of ``defaultTest``, lost ones too.
     """
 
     where: str
@@ -171,6 +171,7 @@ def _of_csv(part: Part) -> Part:
         elif name in ("__description", "__threshold", "__providerOutput"):
             test |= {name.removeprefix("__"): cell} if cell else {}
         elif name.startswith("__"):
+            # Keys that are not known are noted later. ``__metric`` only names the asserts.
             test |= {name: cell} if cell and name != "__metric" else {}
         else:
             test["vars"][name] = cell
@@ -178,7 +179,10 @@ def _of_csv(part: Part) -> Part:
 
 
 def _assert(text: str) -> dict[str, Any]:
-    """Return the assert that a cell spells, ``contains:30 days``; other text is to be equalled."""
+    """Return the assert that a cell spells, ``contains:30 days``.
+
+    A ``file://`` is code; the answer has to equal any other text.
+    """
     found = _ASSERT.fullmatch(text)
     kind, value = (found["kind"], found["value"]) if found else ("", None)
     kind = _OTHER_NAMES.get(kind, kind) if value is not None else kind
@@ -195,7 +199,10 @@ def _assert(text: str) -> dict[str, Any]:
 
 
 def _made(part: Part, under: list[Part], folder: Folder, notes: ImportNotes) -> Iterator[Test]:
-    """Yield the test, once for each value of variables that are lists."""
+    """Yield the test over the layers ``under`` it, once for each choice of variables.
+
+    Nothing where it cannot be read, which is noted.
+    """
     if not _is_mapping(part, "test", _KNOWN, notes):
         return
     layers = [*under, part]
@@ -205,6 +212,7 @@ def _made(part: Part, under: list[Part], folder: Folder, notes: ImportNotes) -> 
         notes.add(part.of("vars").of("assert").where, "vars: assert", why)
     drops = options.get("disableDefaultAsserts") is True
     threshold = _last(layers, "threshold")
+    # The first layer is ``defaultTest``.
     found = [list(_flat(layer, threshold is not None, notes)) for layer in layers[drops:]]
     every = [one for of_layer in found for one in of_layer]
     asserts = [one for one in every if one is not None]
@@ -261,7 +269,8 @@ def _options(layers: list[Part], notes: ImportNotes) -> dict[str, Any]:
 def _flat(layer: Part, is_scored: bool, notes: ImportNotes) -> Iterator[Part | None]:
     """Yield the asserts of a layer and of the sets in it; None for a set that is lost.
 
-    All of them have to hold, too. Where a score decides, they share the weight of their set.
+    Those of a set have to hold, too. ``is_scored``: a threshold decides on the score of all asserts
+    of the test; those of a set then share its weight.
     """
     for part in layer.of("assert").parts():
         if not (isinstance(part.value, dict) and part.value.get("type") == "assert-set"):
@@ -289,7 +298,10 @@ def _lack(given: Mapping[str, Any], inside: list[Part]) -> str:
 
 
 def _weights(given: Mapping[str, Any], inside: list[Part]) -> list[float] | None:
-    """Return the weights of a set's asserts in the score of its test; None without numbers."""
+    """Return the weights of a set's asserts in the score of its test.
+
+    None where weights are no numbers, or those of the asserts sum up to 0.
+    """
     own = [part.value.get("weight", 1) if isinstance(part.value, dict) else 1 for part in inside]
     try:
         weight, parts = float(given.get("weight", 1)), [float(one) for one in own]
@@ -313,8 +325,8 @@ def variables_of(
 ) -> Iterator[dict[str, Any]]:
     """Yield the variables of a test, once for each value of a list or of several files.
 
-    ``layers`` is what has some: what tests share, and the test. Raises NotTakenError for variables
-    that cannot be read.
+    ``layers`` are what may have ``vars``, the test last, and later ones count. ``part`` is where
+    notes point. Raises NotTakenError for variables that cannot be read.
     """
     expands = options.get("disableVarExpansion") is not True
     given = _variables(layers, folder)
@@ -339,7 +351,11 @@ def _variables(layers: list[Part], folder: Folder) -> dict[str, Any]:
 
 
 def _choices(value: Any, folder: Folder, *, expands: bool) -> list[Any]:
-    """Return the values that a variable takes in turn; only a list of texts has several."""
+    """Return the values that a variable takes in turn.
+
+    Where it ``expands``, these are the files that a ``file://`` names, or the entries of a list
+    that begins with a text; otherwise it has one value.
+    """
     if isinstance(value, str) and value.startswith("file://"):
         files = folder.named(value) if expands else [folder.one(value)]
         return [folder.variable(file) for file in files]

@@ -49,10 +49,10 @@ class MetricInfo(Value, frozen=True):
     judge must tell good control rows from bad ones. ``section``: it scores what its section reads
     in the answer, a refusal or citations, and decides itself what an empty answer is worth.
     ``comes_last``: it makes its score of those of other metrics of the scenario. ``needs_pool``: it
-    estimates by the documents that were pooled and not judged, of grade -1. ``column``: that of the
-    data which it is, empty for all other metrics. ``summary``: what it is, in short. ``of_table``:
-    it is a SupportMetric, whose score follows from the support table of the sample. ``fills``: it
-    is a measure of a ranking whose holes a judge grades, and becomes a FilledMetric.
+    estimates by the documents that were pooled and not judged, of grade -1. ``column``: that of
+    the data which holds its scores, empty for other metrics. ``summary``: what it is, in short.
+    ``of_table``: it is a SupportMetric, whose score follows from the support table of the sample.
+    ``fills``: it is a measure of a ranking whose holes a judge grades, and becomes a FilledMetric.
     ``is_neutral``: neither end is the better one, so that it has no weight unless one is written.
     ``reads``: fields that its score follows from where the row has them, and that it does not need.
     """
@@ -102,7 +102,7 @@ class AnswerReading(Value, frozen=True):
     base: int = 1
     """The number of the first source in fields of the row."""
     of: str = "contexts"
-    """What a citation names: a place in contexts, one of ids, or a doc_name."""
+    """What a citation names: a place in ``contexts``, one of the ``ids``, or a ``doc_name``."""
 
 
 class ScoringContext(Struct):
@@ -235,8 +235,8 @@ class MetricDefinition(Value, frozen=True):
 
     ``make(name, options)`` returns the metric; ``name`` is the name of its scores. ``batch`` is for
     metrics that are cheaper for all samples at once: it scores all metrics of the scenario with the
-    same ``batch``, for all samples that have the fields of at least one of them. A sample that one
-    of them cannot score comes back unscored.
+    same ``batch``, for all samples that have the fields of at least one of them. A metric that
+    cannot score one of these samples returns it unscored.
     """
 
     info: MetricInfo
@@ -341,8 +341,9 @@ class Notation(Value, frozen=True):
 def parse_notation(name: str) -> Notation:
     """Return the parts of ``name``; a plain name has no options.
 
-    Raises NotationError for another form, and for a cutoff that is not a whole number >= 1: a
-    cutoff of 0 aborts trec_eval, and with it the whole process.
+    A ``+filled`` at its end is the option ``filled``. Raises NotationError for another form, and
+    for a cutoff that is not a whole number >= 1: a cutoff of 0 aborts trec_eval, and with it the
+    whole process.
 
     >>> parse_notation("P(rel=2)@5")
     Notation(base='P', options={'rel': 2, 'k': 5})

@@ -1,9 +1,9 @@
 """Holes: retrieved documents that nobody judged, and between which values they leave a measure.
 
 A document without a grade is a hole, and so is one of grade -1 (NIST: pooled and not judged). -2
-and below are judged. Each hole could be worth nothing, or as much as the best judged document. A
-measure is lowest and highest for some number j of good holes when these are the first j or the last
-j: what is to be found grows with j, so that more good holes may also lower a figure.
+and below are judged. Each hole could be worth nothing, or as much as the best judged document. With
+j good holes a measure is highest if these are the first j, and lowest if they are the last j. What
+is to be found grows with j, so that more good holes may also lower a figure: every j counts.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def judged_share(sample: Sample, k: int | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The grades of a ranking: ``found`` by rank, from 1, and those that were not retrieved.
+    """The grades of judged documents: ``found`` by rank, from 1, ``missed`` if not retrieved.
 
-    Holes are in neither.
+    ``size`` counts the retrieved ones, holes too.
     """
 
     found: Sequence[tuple[int, int]]
@@ -77,8 +77,8 @@ class Ranked:
     def of(cls, sample: Sample) -> Ranked | None:
         """Return the ranking of a sample, None if it has no hole.
 
-        A row that lists relevant documents alone has none: it says what is to be found, and all
-        others are wrong.
+        A row without a grade below 1 has none: it says what is to be found, and all others are
+        wrong.
         """
         grades, retrieved = sample.reference_ids or {}, sample.retrieved_ids or ()
         if all(grade >= 1 for grade in grades.values()):
@@ -93,8 +93,9 @@ class Ranked:
 class OpenRanking:
     """The first ``k`` results of a ranking as a measure sees them, ``size`` of them.
 
-    ``found`` are the gains of judged ones by rank, ``others`` those of all others. ``best`` is what
-    a hole may be worth. A document is relevant from ``rel`` upwards.
+    ``found`` are the gains of judged ones by rank, ``others`` those of judged documents that are
+    not among the results. ``best`` is what a hole may be worth. A gain of ``rel`` is relevant, and
+    so are larger ones.
     """
 
     found: Sequence[tuple[int, int]]
@@ -125,14 +126,14 @@ class OpenRanking:
 
     @cached_property
     def holes(self) -> NDArray[np.int_]:
-        """The ranks of those, from 1."""
+        """The ranks of the holes, from 1."""
         import numpy as np
 
         return np.delete(np.arange(1, self.size + 1), [rank - 1 for rank, _ in self.found])
 
     @cached_property
     def relevant(self) -> list[int]:
-        """The ranks of relevant documents."""
+        """The ranks of the relevant results, from 1."""
         return [rank for rank, gain in self.found if gain >= self.rel]
 
     @cached_property
@@ -161,8 +162,8 @@ It is asked only of a ranking with a hole.
 """
 
 
-# One function for each measure. Where more good holes also mean that there is more to be found,
-# each number of them is tried.
+# One function for each measure. Where more good holes may raise or lower it, each number of them
+# is tried.
 
 
 def precision_between(ranking: OpenRanking) -> tuple[float, float]:
@@ -203,7 +204,7 @@ def r_precision_between(ranking: OpenRanking) -> tuple[float, float]:
 def average_precision_between(ranking: OpenRanking) -> tuple[float, float]:
     """Return the ends of the average precision.
 
-    A good hole has its own precision, and raises that of every hit below it by 1 / rank.
+    A good hole has its own precision, and raises that of a hit below it by 1 / the hit's rank.
     """
     import numpy as np
 

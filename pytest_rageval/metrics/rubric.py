@@ -55,8 +55,8 @@ class Rubric:
 
     ``templates`` are prompts by language with the placeholders ``{query}``, ``{context}``,
     ``{answer}``, ``{reference}`` and ``{levels}``; ``levels`` is the text for the last one.
-    Scores go from ``low`` to ``high``, and are ``whole`` numbers where the judge chooses a level.
-    ``of_blank``, where set, is the score of an empty answer and of one with DB-GPT's
+    Scores go from ``low`` to ``high``; ``whole``: the schema asks for whole numbers, as all levels
+    are. ``of_blank``, where set, is the score of an empty answer and of one with DB-GPT's
     ``LLM ERROR``; the judge is not asked about these.
     """
 
@@ -75,7 +75,10 @@ class Rubric:
         return read_score(reply, self.low, self.high)
 
     def check(self, reply: str, sample: Sample) -> None:
-        """Raise ValueError for a reply without a score, or with the reason of an example (R5)."""
+        """Raise ValueError for a reply that cannot be used.
+
+        It has no score, or its reason is the text of another level or that of an example (R5).
+        """
         from pytest_rageval.text.echo import refuse_repeated
         from pytest_rageval.text.reply import read_reason, refuse_other_level
 
@@ -111,7 +114,10 @@ class Rubric:
 
 
 class RubricMetric:
-    """Asks the judge once for a reason and a score; ``language`` None means the judge's."""
+    """Asks the judge once for a reason and a score.
+
+    ``guide`` is for people who label. Without a ``language`` in the options, the judge's counts.
+    """
 
     def __init__(self, name: str, options: RubricOptions) -> None:
         self._name = name

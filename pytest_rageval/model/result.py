@@ -46,7 +46,7 @@ class Sample:
     of a structured answer, each with its own. ``history`` are the messages before the question,
     oldest first, each with its ``role`` and ``content``. ``confidence`` lies between 0 and 1.
     ``nuggets`` are what an answer has to say, each with its ``text`` and ``importance``, ``vital``
-    or ``okay``.
+    or ``okay``. ``skip`` and ``xfail`` are the reasons of the row's marks, "" for a bare yes.
     """
 
     id: str
@@ -78,7 +78,7 @@ class Sample:
     history: tuple[Mapping[str, str], ...] | None = None
     confidence: float | None = None
     nuggets: tuple[Mapping[str, str], ...] | None = None
-    # Not in the repr: digests of older versions are made of it.
+    # Not in the repr, of which older versions made digests.
     context_ids: tuple[str | None, ...] | None = field(default=None, repr=False)
 
     @property
@@ -179,9 +179,9 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
 
     @property
     def is_expected(self) -> bool:
-        """Whether a score was to be had: neither skipped nor an invalid row that may be one.
+        """Whether a score was to be had: not skipped, and no invalid row that the scenario allows.
 
-        A mark of the row itself says that its answer is bad, not that it may have none at all.
+        An ``xfail`` of the row itself says that its answer is bad, and excuses no invalid row.
         """
         return self.outcome != "skipped" and not (
             self.invalid is not None and self.outcome == "xfailed" and self.xfail is None
@@ -195,20 +195,21 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
 
     @property
     def is_not_drawn(self) -> bool:
-        """Whether it was not asked about because it is not in the sample of rows that are."""
+        """Whether it was not asked about because only a sample of the rows was, without it."""
         return self.outcome == "skipped" and NOT_DRAWN in self.reasons.values()
 
     @property
     def is_not_run(self) -> bool:
-        """Whether it was skipped by something else than the scenario, which says nothing of it."""
+        """Whether a conftest.py, a fixture or a plugin skipped it, not the scenario."""
         return self.outcome == "skipped" and NOT_RUN in self.reasons.values()
 
 
 class MetricSummary(Value, frozen=True):
     """A metric over the scenario; ``weighted_mean`` weighs samples, ``weight`` is the metric's.
 
-    Of the ``unscored`` samples, ``failed`` have no score because of an error; to the others the
-    metric does not apply.
+    ``std`` is that of unweighted scores (n - 1), ``ci_low`` to ``ci_high`` the 95 % interval of the
+    weighted mean; None where there are too few scores. Of the ``unscored`` samples, ``failed`` have
+    no score because of an error; to the others the metric does not apply.
     """
 
     mean: float | None
@@ -277,9 +278,9 @@ class Estimate(Value, frozen=True):
 
 
 class Counts(Value, frozen=True):
-    """How many cases ended how; ``samples`` is the whole data set, ``ran`` what was reported.
+    """How many cases ended how; ``samples`` counts all of the data set, ``ran`` what was reported.
 
-    ``invalid`` rows are no samples. ``in_figures`` samples have a score in some mean. Samples that
+    Both count ``invalid`` rows, too. ``in_figures`` samples have a score in some mean. Samples that
     were not asked about because the verdict was certain are ``skipped``, and did not run; nor did
     ``not_run`` ones, which something else than the scenario skipped.
     """
@@ -350,7 +351,8 @@ class ControlVerdict(Value, frozen=True):
     def is_doubtful(self) -> bool:
         """Whether a strict run fails, and no baseline is saved.
 
-        Not where a budget was short, or a cache was recorded without control rows: that is said.
+        Not without control rows, nor where they were left out for a budget, or because the cache
+        that is replayed does not hold them: that is only remarked.
         """
         is_left_out = self == NO_CONTROLS or self.reason.startswith((BUDGET, REPLAY))
         return self.passed is False or (self.passed is None and not is_left_out)

@@ -37,13 +37,13 @@ class Bound(Value, frozen=True):
         return not self._too_low(value) and not self._too_high(value)
 
     def margin(self, value: float) -> float:
-        """Return how far ``value`` is from the nearest end, negative on the wrong side."""
+        """Return how far ``value`` is inside the nearest end, negative outside, inf without one."""
         above = math.inf if self.min is None else value - self.min
         below = math.inf if self.max is None else self.max - value
         return min(above, below)
 
     def compare(self, value: float) -> str:
-        """Return the comparison of ``value`` with the end that decides it, in words of signs."""
+        """Return ``value``, a sign, and the end that decides on it, with digits that differ."""
         side = self.side(value)
         if side.max is None:
             sign, end = "<" if self._too_low(value) else ">=", side.min or 0.0
@@ -55,7 +55,7 @@ class Bound(Value, frozen=True):
         return f"{value:.{digits}f} {sign} {end:.{digits}f}"
 
     def side(self, value: float) -> Bound:
-        """Return the end that decides on ``value`` alone: the minimum, unless it is too high."""
+        """Return the end that decides: the minimum, if set, unless ``value`` is too high."""
         is_max = self.max is not None and (self.min is None or self._too_high(value))
         return Bound(max=self.max) if is_max else Bound(min=self.min)
 
@@ -106,7 +106,9 @@ class MetricColumn(Value, frozen=True):
     """Whether a judge has graded what nobody judged."""
 
     def to_unit(self, score: float) -> float:
-        """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.
+        """Return ``score`` as it enters the weighted score: the higher, the better.
+
+        It is rescaled to 0..1 where it ``is_stretched``; ``unit_range`` has its ends.
 
         >>> MetricColumn("rubric", ends=(0.0, 5.0)).to_unit(4.0)
         0.8
@@ -148,7 +150,7 @@ def finite_ends(ends: tuple[float, float]) -> tuple[float | None, float | None]:
 
 
 class Sampling(Value, frozen=True):
-    """Which rows are asked: ``n`` of them, drawn by ``seed``; the others have those of ``against``.
+    """Which rows are asked: ``n``, drawn by ``seed``; others count by their scores in ``against``.
 
     ``drawn`` are the ids of the asked rows, ``rows`` how many there are in all. ``unscored_before``
     had no older score and are in every draw; ``changed`` have another answer, None where that is
@@ -185,6 +187,7 @@ class ScenarioInfo(Value, frozen=True):
     thresholds: Mapping[str, Bound] = NOTHING
     gates: Mapping[str, Any] = NOTHING
     bands: tuple[float, float] = (0.8, 0.6)
+    """The least mean, of 0..1, that is good, and the least that is no worse than a warning."""
     doc_weights: Mapping[str, float] = NOTHING
     tolerates_shortfalls: bool = False
     """Whether a sample below its threshold is xfailed, and the gate pass_rate decides."""
@@ -216,7 +219,7 @@ class ScenarioInfo(Value, frozen=True):
     """Which of its rows are asked; None where all of them are."""
     baselines: Mapping[str, Baseline] = NOTHING
     measured: Mapping[str, Any] = NOTHING
-    """On what its scores depend, of what no other field says: see ``model.measured``."""
+    """What its scores depend on and no other field says: see ``model.measured``."""
     unlike: tuple[str, ...] = ()
     """What differs from the runs that it is compared with all the same."""
     refused_baseline: str = ""

@@ -36,10 +36,11 @@ def is_frame(data: object) -> bool:
 
 
 def given_rows(data: Any) -> GivenRows:
-    """Return the rows of a data frame or of a list of mappings, as plain values.
+    """Return the rows of a data frame or of an iterable of mappings, as plain values.
 
     The levels of a pandas index that have names are columns, too. Raises OptionError for anything
-    else, for two columns with one name, and for a frame that has not been computed.
+    else, for two columns with one name, and for a frame that has not been computed;
+    MissingExtraError where an Arrow stream needs pyarrow. Rows of an iterable are not checked here.
     """
     shown = f"<{type(data).__name__}>"
     if is_frame(data):
@@ -70,7 +71,7 @@ def _plain(cell: Any) -> Any:
 
 
 _TOO_DEEP: Final = reduce(lambda inner, _: [inner], range(MAX_DEPTH), list[Any]())
-"""Stands for a value that Python itself finds too deep: readers refuse it as they do that one."""
+"""Stands for a value too deep for Python's own recursion: readers refuse it as too deep, too."""
 
 
 def library_of(data: object) -> str:
@@ -80,9 +81,9 @@ def library_of(data: object) -> str:
 
 
 def frame_of(columns: Sequence[Column], library: str = "") -> Any:
-    """Return a data frame of ``library``, or of pandas or polars, whichever is installed.
+    """Return a data frame of ``library``; without one, of pandas, or else of polars.
 
-    Raises MissingExtraError if neither is.
+    Raises MissingExtraError if it is, or these are, not installed.
     """
     for name in [library] if library else ("pandas", "polars"):
         if extras.installed(name):
@@ -237,7 +238,10 @@ class Column:
         return cls(name, _kind(cells), cells)
 
     def of_one_type(self) -> Column:
-        """Return it for a library whose columns have one type: mixed cells become JSON."""
+        """Return it for a library whose columns have one type: mixed cells become texts.
+
+        What is no text already is written as JSON.
+        """
         if self.kind != "any":
             return self
         texts = [
@@ -254,7 +258,7 @@ class Column:
 
 
 def _kind(cells: Sequence[Any]) -> Kind:
-    """Return what cells hold: numbers only if none of them becomes another one as such."""
+    """Return what cells hold, None left out; "number" only if no cell changes as a float."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds in ({str}, {bool}):
         return "text" if kinds == {str} else "flag"
@@ -276,8 +280,9 @@ def _in_unicode(cell: Any) -> Any:
 def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
     """Return the samples of results as columns; ``variant`` comes first where there are several.
 
-    Names are as in ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. A
-    field of the rows that is called like another column is ``metadata.NAME``.
+    Names are as in ``scores.csv``; ``contexts``, ``references`` and ``reasons`` are added. What is
+    called like another column is ``score.NAME``, if it is a metric, or ``metadata.NAME``, if it is
+    a field of the rows.
     """
     samples = [sample for result in results for sample in result.samples]
     metrics = list(dict.fromkeys(name for result in results for name in result.metrics))

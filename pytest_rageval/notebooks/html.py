@@ -45,7 +45,7 @@ _COLOUR_OF: Final = {
     "low": "warn",
     "xfailed": "warn",
 }
-"""Of shown words of verdicts, and of outcomes of samples and gates, which are keys alike."""
+"""Keys are shown verdicts, and outcomes of gates and samples (these as ``_WORDS`` calls them)."""
 _WORDS: Final = {"error": "ERROR", "passed": "low"}
 """What outcomes are called. A listed sample that passed had no threshold to fail: it is low."""
 _BANDS: Final = {"good": "good", "warn": "warn", "bad": "bad", None: "plain"}
@@ -173,7 +173,7 @@ def _comparison(compared: ComparedRun) -> Markup:
 
 
 def _wrong(view: RunView) -> Markup:
-    """Return why scores are missing, the failed gates, the worst answers."""
+    """Return why scores are missing, failed and undecided gates, the worst answers."""
     found = WhatIsWrong(view)
     undecided = [f"undecided: {gate}" for gate in found.undecided]
     more = [f"and {len(undecided) - MOST} more undecided"] if len(undecided) > MOST else []
@@ -230,7 +230,7 @@ def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:
 
 
 def _facts(result: ScenarioResult, sample: SampleResult) -> Iterator[tuple[str, str]]:
-    """Yield what there is to know of a sample, with its name."""
+    """Yield all that is known of a sample: what it is, and the text."""
     yield from _texts("question", [sample.question] if sample.question is not None else [])
     yield from _texts("answer", [sample.answer] if sample.answer is not None else [])
     yield from _texts("references", sample.references or ())
@@ -262,7 +262,7 @@ def _cut_rows(rows: Sequence[tuple[str, ...]], kept_at_end: int = 0) -> Iterator
     yield from after
 
 
-# White text on these, and these on white or black, have a contrast of 4.5 and 3 at least.
+# White text on these has a contrast of at least 4.5; these on white, and on black, of at least 3.
 COLOURS: Final[Mapping[str, str]] = {
     "good": "#1a7f4b",
     "warn": "#946200",

@@ -1,9 +1,10 @@
 """The plugin of pytest processes that the web app and the tools for agents start.
 
 Loaded with ``-p``, it writes what happens as lines of JSON for the process that follows it: a
-``problem`` for each file that cannot be collected; with ``--collect-only`` a ``scenario`` for each
-scenario or variant, with ``--rag-child=list`` a ``file`` for each file in place of that; else the
-``progress`` of the run, and in the end each ``result`` and ``contest``.
+``problem`` for what cannot be collected; with ``--collect-only`` a ``scenario`` for each scenario
+or variant, in place of which ``--rag-child=list`` has the ``home`` of scenarios and a ``file`` for
+each of their files; else the ``progress`` of the run, and in the end each ``result`` and
+``contest``.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from pytest_rageval.stats.weights import field_value
 from pytest_rageval.text.codec import as_json
 
 EVERY_S: Final = 0.2
-"""How often counts are written at most."""
+"""Seconds between the counts that ended cases write, at least."""
 
 _LOOK_S = 1.0
 _PATIENCE_S = 10.0
@@ -56,7 +57,10 @@ _MOST_GROUPS = 20
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options of a child; its files are also named by ``--rag-scenario``."""
+    """Declare the options of a child.
+
+    What ``--rag-only`` names is named by ``--rag-scenario``, too: by that pytest finds the rootdir.
+    """
     modes = "list: scenario files alone; aside: save nothing; rows: leave out what judges them"
     parser.addoption("--rag-child", action="append", default=[], help=modes)
     parser.addoption("--rag-only", action="append", help="a file to collect, and no other")
@@ -65,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Forget options of the project's own runs, wherever they were given."""
+    """Forget what the modes rule out, wherever the project gives it; set the variants to run."""
     if _is(config, "aside"):
         _forget(config, "baseline", "answers")
         config.option.xmlpath = None
@@ -97,7 +101,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _home(config: pytest.Config) -> Path:
-    """Return the first folder that pytest looks for scenarios in, below the rootdir."""
+    """Return the first folder in the rootdir that pytest looks for scenarios in, or the rootdir."""
     named = (config.invocation_params.dir / argument for argument in config.args)
     folders = [one.resolve() for one in named if one.is_dir()]
     return next((one for one in folders if one.is_relative_to(config.rootpath)), config.rootpath)
@@ -114,13 +118,16 @@ def _forget(config: pytest.Config, *kinds: Any) -> None:
 
 
 def _end_after(parent: int) -> None:
-    """Interrupt this process, as Ctrl-C would, once ``parent`` is gone; then use force."""
+    """Interrupt this process, as Ctrl-C would, once ``parent`` is gone; ten seconds later, kill it.
+
+    It is killed only where it leads a process group, with its workers.
+    """
     while os.getppid() == parent:
         time.sleep(_LOOK_S)
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(_PATIENCE_S)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGKILL)  # with its workers
+        os.killpg(0, signal.SIGKILL)
 
 
 def _write(event: str, **values: Any) -> None:
@@ -140,12 +147,12 @@ def _write(event: str, **values: Any) -> None:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[Any], list[Any]]:
-    """Have a scenario file be listed when it is collected, and no file collect anything."""
+    """With ``--rag-child=list``, list a scenario file when it is collected; collect no items."""
     collectors = yield
     if _is(parent.config, "list"):
         for collector in collectors:
             for node in collector if isinstance(collector, list) else [collector]:
-                # pytest calls it for the files that were named, not for those beside them.
+                # pytest calls ``collect`` for the files that were named, not for those beside them.
                 listed = partial(_listed, file_path, node.nodeid, parent.config)
                 collect = listed if isinstance(node, ScenarioFile) else list
                 setattr(node, "collect", collect)  # noqa: B010  (a method)
@@ -199,7 +206,10 @@ class Outlines(Problems):
 
 
 def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
-    """Return what can be said of a scenario before it is run; ``docs`` counts cases by document."""
+    """Return what can be said of a scenario before it is run.
+
+    ``samples`` counts all cases, those that are ``invalid`` too; ``docs`` valid ones by document.
+    """
     info, cases = plan.info, list(cases)
     fields = ("doc_name", *info.metadata_columns)
     samples = [case for case in cases if not isinstance(case, InvalidRow)]
@@ -236,7 +246,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
 
 
 def _are_few(field: str, samples: Iterable[Sample]) -> bool:
-    """Return whether a field has few values, as one has whose values are judged apart."""
+    """Return whether a field has 2 to 20 values, so that gates can judge each of them apart."""
     values = {value_text(field_value(sample, field)) for sample in samples} - {"None"}
     return 2 <= len(values) <= _MOST_GROUPS
 

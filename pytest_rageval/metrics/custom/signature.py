@@ -118,7 +118,10 @@ class Signature:
         return [what for name, what in taken if what in FIELDS and name not in self.defaults]
 
     def arguments(self, sample: Sample) -> tuple[list[object], dict[str, object]]:
-        """Return the positional and the named arguments that are about the sample."""
+        """Return the arguments by place and by name, without what ``gives`` and options add.
+
+        What is passed by place and is nothing of the sample has its default.
+        """
         named = {name: self._part(sample, name) for name in self.of_sample}
         positional = [
             named.pop(name) if name in named else self.defaults[name] for name in self.by_place
@@ -175,9 +178,10 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
 def _split(
     parameters: list[inspect.Parameter], names: Mapping[str, Any]
 ) -> tuple[str, list[inspect.Parameter]]:
-    """Return what the first positional parameter receives, "" without one, and the others.
+    """Return what the first parameter receives of the sample, and the other parameters.
 
-    One with a default that is neither the sample nor a field of it is an option.
+    "" and all parameters, where it can be passed by name only, receives a model or the context, or
+    is an option: has a default, and is called neither sample nor like a field.
     """
     kind = parameters[0].kind if parameters else inspect.Parameter.KEYWORD_ONLY
     is_named = kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
@@ -220,7 +224,7 @@ def _refuse_unclear(
 def _refuse_unpassable(
     parameters: list[inspect.Parameter], gives: Mapping[str, Given], shown: str
 ) -> None:
-    """Raise CustomMetricError for ``*contexts``, and for a model that has no name."""
+    """Raise CustomMetricError for ``*contexts``, and for a model or context before ``/``."""
     for part in parameters:
         if part.kind is inspect.Parameter.VAR_POSITIONAL and part.name in (SAMPLE, *FIELDS):
             raise CustomMetricError(
@@ -234,7 +238,7 @@ def _refuse_unpassable(
 
 
 def _refuse_ungiven(gives: Mapping[str, Given], shown: str, *, is_async: bool) -> None:
-    """Raise CustomMetricError for a model that nobody could await, and for a context too early."""
+    """Raise CustomMetricError for models of a plain function, and the context of an async one."""
     for name, given in gives.items():
         if not is_async and given != "context":
             why = "only an async function can ask models"
@@ -264,7 +268,10 @@ _CONTEXT_HINT = "; what the metrics of a sample share is annotated 'context: Sco
 
 
 def read_constructor(made: type, shown: str, given: Collection[str] = ()) -> type[CallOptions]:
-    """Return the options of a class: the parameters of its constructor but those ``given``."""
+    """Return the options of a class: the parameters of its constructor but those ``given``.
+
+    Raises CustomMetricError as ``call_options``, and for parameters that cannot be read.
+    """
     constructor: Any = inspect.getattr_static(made, "__init__")
     if constructor is object.__init__ and inspect.getattr_static(made, "__new__") is object.__new__:
         return call_options([], {}, shown)
@@ -277,8 +284,8 @@ def call_options(
 ) -> type[CallOptions]:
     """Return the pydantic model of the options for these parameters.
 
-    Where pydantic can make nothing of an annotation, options may be anything. Raises
-    CustomMetricError for a required parameter that has no name for a scenario.
+    Where pydantic can make nothing of one annotation, all options may be anything. Raises
+    CustomMetricError for a required parameter that cannot be passed by name.
     """
     options = [parameter for parameter in parameters if parameter.kind in _BY_NAME]
     for parameter in parameters:

@@ -34,6 +34,7 @@ class ImpossibleVerdictError(ValueError):
 
 
 _BINARY = frozenset({"verdict", "attributed", "noncommittal"})
+"""The fields of ragas' replies that hold a verdict, 0 or 1."""
 
 
 def read_reply(text: str, model: type[M]) -> M:
@@ -82,7 +83,7 @@ def _found(text: str, model: type[M], error: ValidationError) -> M:
 
 
 def check_reply(reply: BaseModel, inputs: Mapping[str, Any]) -> None:
-    """Raise ValueError unless each given statement has one verdict, which is 0 or 1."""
+    """Raise ValueError unless all verdicts are 0 or 1, and as many as the statements given."""
     for path, value in _verdicts(reply.model_dump(), ""):
         if value not in (0, 1):
             raise ValueError(f"{path} is {value}, it must be 0 or 1")
@@ -254,6 +255,7 @@ class Judge:
         if (prompt, response_model) in self._merged:
             return self._merged[prompt, response_model]
         question: _Key = (prompt, response_model, 0)
+        # ragas sends a request as often as we drew replies: the nth time it gets draw n.
         turn = self._turns[question]
         self._turns[question] += 1
         known = self._asked.get((prompt, response_model, turn)) or self._asked.get(question)

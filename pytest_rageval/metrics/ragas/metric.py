@@ -52,7 +52,8 @@ class MetricRow:
     """How one of ragas' classes becomes a metric.
 
     ``fields`` are the fields of Request that its ``ascore`` takes; ``optional`` ones may be empty.
-    ``lower_is_better`` decides which of several references is best.
+    ``embeds``: it needs an embedding model. ``lower_is_better`` decides which of several references
+    is best, and gives an empty search no score.
     """
 
     ragas_class: str
@@ -186,7 +187,10 @@ class RagasMetric:
         return [{**wanted, "reference": reference} for reference in references[:count]]
 
     def _of_nothing(self, sample: Sample, reason: str) -> float | None:
-        """Return 0 for a search that found nothing, as our own metrics do; None for other gaps."""
+        """Return 0, as our own metrics do, for a search that found nothing; else None.
+
+        None also where 0 would be the best score.
+        """
         is_searched = sample.contexts is not None and reason == _EMPTY["contexts"]
         return 0.0 if is_searched and not self._row.lower_is_better else None
 
@@ -285,8 +289,9 @@ async def prepare_prompts(
 ) -> dict[str, Prompt]:
     """Return the prompts, translated by the judge unless ``language`` is English.
 
-    The judge translates the instruction and the examples of each; the cache keeps its replies.
-    Raises ClientError.
+    The judge translates the instruction and the examples of each that has examples apart from its
+    text; others stay English. The cache keeps its replies. No reply may repeat the English examples
+    either: a judge may know them by heart. Raises ClientError.
     """
     templates = list(found.values())
     if language != ENGLISH:
@@ -303,10 +308,7 @@ async def prepare_prompts(
 
 
 def _examples(template: Any) -> Examples:
-    """Return what the examples of a prompt say; some prompts have them in their text only.
-
-    Of a translated one, those in English count as well: a judge may know them by heart.
-    """
+    """Return what the examples of a prompt say; some prompts have them in their text only."""
     if not hasattr(template, "examples"):
         nothing = {
             name: [] if str(field.annotation).startswith(("list", "typing.List")) else ""
@@ -327,7 +329,10 @@ _LEVELS: Final = {"rubrics"}
 
 
 def _ready(template: Any, examples: Examples) -> Prompt:
-    """Return a prompt that writes its JSON Schema and its examples once, not for each request."""
+    """Return a prompt that writes its JSON Schema and its examples once, not for each request.
+
+    One that has its examples in its text writes texts without escapes. Changes ``template``.
+    """
     reply = template.output_model
     template.output_model = _KnownSchema(reply)
     if hasattr(template, _EXAMPLES) and hasattr(template, "examples"):

@@ -155,7 +155,10 @@ _STATEMENTS = "statement_generator_prompt"
 
 
 async def answer_correctness(request: Request) -> Finding:
-    """Split both into claims, sort them into right, wrong and missing; embed both texts."""
+    """Split answer and reference into claims, which are then right, wrong or missing.
+
+    Both texts are embedded, unless similarity has no weight.
+    """
     (answer, reference), similarity = await together(_both_claims(request), _similarity(request))
     reply = await request.judge.ask(
         "correctness_classifier_prompt",
@@ -233,7 +236,7 @@ async def _verified(request: Request, text: str, by: str, name: str) -> list[Cla
 
 
 async def noise_sensitivity(request: Request) -> Finding:
-    """Judge the claims of both by each context, and the answer's by the reference."""
+    """Judge the claims of answer and reference by each context, the answer's by the reference."""
     wanted, claims = await together(
         request.claims(
             "statement_prompt",
@@ -274,7 +277,7 @@ async def _judged_by(request: Request, text: str, claims: Sequence[str]) -> list
 def _noise(claims: Sequence[Claim], relevant: Sequence[int], mode: str) -> str:
     """Return the reason: how many claims are wrong and supported by contexts of this ``mode``.
 
-    The score is their share.
+    The score is their share. ``irrelevant``: by such contexts alone.
     """
     misled = []
     for claim in claims:
@@ -337,6 +340,7 @@ async def answer_accuracy(request: Request) -> Finding:
 async def context_relevance(request: Request) -> Finding:
     """Rate with two prompts how well the contexts, taken together, fit the question."""
     question, contexts = request.question.strip(), request.joined_contexts.strip()
+    # ragas then scores 0 without a request.
     if contexts in question:
         return Finding("the contexts say no more than the question does; that scores 0")
     inputs = {"user_input": request.question, "context": request.joined_contexts}

@@ -115,9 +115,9 @@ def _plain(claim: str) -> str:
 
 
 def _listed(reply: str, name: str, shown: str) -> list[Any]:
-    """Return the one list of the judge; raises UnreadableReplyError for none, and for several.
+    """Return the one list of the judge; raises UnreadableReplyError for none, or if several differ.
 
-    A reader cannot know whether a second one corrects the first, goes on with it, or is quoted.
+    Nobody can know whether a second one corrects the first, goes on with it, or is quoted.
     """
     objects = find_objects(reply)
     lists = _lists(objects, name)
@@ -125,7 +125,7 @@ def _listed(reply: str, name: str, shown: str) -> list[Any]:
     quoted = _lists((found.value for found in planted), name)
     own = [listed for listed in lists if listed not in quoted]
     if lists and not own:
-        # Who repeats the prompt would else reply with what an answer or a document has planted.
+        # A judge that repeats the prompt must not reply with what a document has planted in it.
         raise UnreadableReplyError(f'its list "{name}" is the one that stands in the material')
     if not lists:
         raise UnreadableReplyError(f'it has no list "{name}"')
@@ -134,7 +134,7 @@ def _listed(reply: str, name: str, shown: str) -> list[Any]:
     if not _lists(objects[-1:], name):
         raise UnreadableReplyError(f'its last JSON has no list "{name}"')
     refuse_additions(reply)
-    # The form that was asked for, said again, lists nothing.
+    # ["..."] is the form of a reply, repeated from the prompt: it lists nothing.
     listed, *others = [one for one in own if one != ["..."]] or own
     if any(other != listed for other in others):
         raise UnreadableReplyError(f'it has several lists "{name}", which differ: write one')
@@ -159,7 +159,7 @@ def _verdict(verdict: Any) -> tuple[int, Cell]:
     if not isinstance(verdict, Mapping):
         raise UnreadableReplyError('the entries of "verdicts" must be objects')
     number, said = verdict.get("n"), verdict.get("support")
-    # A text alone: null, which Python spells None, is a verdict that is missing.
+    # Only a text has a word: str() would make "none", a level, of null, a missing verdict.
     word = said.lower().strip(" .").removesuffix(" supported") if isinstance(said, str) else ""
     level = _WORDS.get(word)
     if isinstance(number, str) and number.strip().isdecimal():
@@ -183,12 +183,12 @@ def _verdict(verdict: Any) -> tuple[int, Cell]:
 _DENIES: Final = (
     r"\b(?:contradict\w*|(?:not|n['’]t) (?:\w+ )?(?:support|stat|mention|sa[yi]|nam|cover|hold)\w*)"
     r"|矛盾|[没未不]有?(?:支持|提[到及]|说明)"
-    # "The warranty doesn't cover it" may be what a statement says: so is not what the source lacks.
+    # "The warranty doesn't cover it" may be a statement's words, "the source doesn't say it" not.
     r"|^(?:(?:the|this) )?(?:source|context|passage|document|text|excerpt)s?(?: \[?\d+\]?)?"
     r" (?:do|does|did)n['’]t (?:(?!just|only|merely)\w+ )?(?:support|state|mention|say)"
     r" (?:it|so|this|that|(?:(?:this|that|the) )?(?:claim|statement|sentence))\W*$"
 )
-"""Of a reason beside full support; the prompt asks for none there."""
+"""What a reason beside full support must not say; the prompt asks for no reason there."""
 
 
 @cache
@@ -213,10 +213,10 @@ def claims_schema() -> ReplySchema:
 
 
 _LONG: Final = 10
-"""Sentences from which on a text is too long for a claim in five of them."""
+"""From so many sentences on, a text has a claim in at least every fifth of them."""
 _SENTENCES_PER_CLAIM: Final = 5
 _LONG_SENTENCE: Final = {False: 25, True: 40}
-"""Words; in Chinese characters."""
+"""How long a long sentence is: in words, or (True) in the characters of a CJK text."""
 
 
 _ENDS_IN_A_TITLE: Final = (
@@ -229,11 +229,11 @@ _ENDS_IN_A_TITLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ClaimsReply:
-    """Reads the claims of ``text``, each once.
+    """Reads the claims of ``text``, each once, and refuses too few.
 
     A judge that leaves out most of a long text could leave out what is wrong in it, and one that
-    finds nothing in a reference would take its row out of the means. Where ``may_be_empty``, no
-    claim at all is a reply: for an answer that is the worst that can be said.
+    finds nothing in a reference would take its row out of the means. Where ``may_be_empty``, for an
+    answer, a reply without any claim counts: it is the worst that can be said of an answer.
     """
 
     text: str
@@ -263,7 +263,7 @@ class ClaimsReply:
 
     @property
     def _sentences(self) -> int:
-        """How many sentences the text has; as many at least as its length has room for."""
+        """How many sentences the text has; at least as many as long ones would fill it."""
         found = sum(map(counts_as_sentence, split_sentences(self.text)))
         long = _LONG_SENTENCE[has_cjk(self.text)]
         return max(found, len(split_characters(self.text)) // long)
