@@ -46,7 +46,7 @@ _AUTHORIZATION = re.compile(r"(?i)\s*(?:bearer|basic)\s+(?![${])\S{8,}\s*")
 def names_secret(name: str) -> bool:
     """Return whether a value is a secret by its name, whatever it is.
 
-    Clearer than ``sounds_secret``: names of a body mean all sorts of things.
+    Stricter than ``sounds_secret``, for keys of a request body, which mean all sorts of things.
 
     >>> [names_secret(name) for name in ("accessToken", "x-api-key", "max_tokens", "keywords")]
     [True, True, False, False]
@@ -56,7 +56,7 @@ def names_secret(name: str) -> bool:
 
 
 def looks_secret(text: str) -> bool:
-    """Return whether a text looks like a key, such as ``sk-...``, or holds one.
+    """Return whether a text holds what looks like a key (``sk-...``), or is ``Bearer ...``.
 
     >>> looks_secret("Bearer abcdefgh"), looks_secret("the film Basic Instinct")
     (True, False)
@@ -74,7 +74,7 @@ _END = re.compile("[\"'&;]")
 def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
     """Return a text in which ``instead(name, value)`` stands for each ``name=secret``.
 
-    Such as a command line, or what a database is reached by.
+    The text may be a command line, or the connection string of a database.
 
     >>> secret_pairs("Server=x;Password=a b;Port=1", lambda name, value: HIDDEN)
     'Server=x;Password=***;Port=1'
@@ -107,7 +107,7 @@ def secrets_in(text: str) -> list[str]:
 
 
 def is_clearly_secret(name: str) -> bool:
-    """Return whether a name is that of a secret and of nothing else, as ``token`` may be.
+    """Return whether a name can only be that of a secret; ``token`` may mean something else.
 
     >>> [is_clearly_secret(name) for name in ("apiKey", "password", "session", "key")]
     [True, True, False, False]
@@ -151,7 +151,7 @@ def shown_queries(text: str) -> str:
 
 
 def shown_message(text: str) -> str:
-    """Return the text of an exception as ``shown_text`` does, but for what may be any word.
+    """Return an exception's text without secrets, also in dicts; values like words or code stay.
 
     >>> shown_message("sort_key=date, token=<eos>, api_key=None, token=0f3c9a12, api_key=abc")
     'sort_key=date, token=<eos>, api_key=None, token=***, api_key=***'
@@ -177,7 +177,7 @@ def _unless_a_word(name: str, value: str) -> str:
     found = _RUN.match(value)
     assert found is not None  # it may be empty
     run = found[0]
-    least = 16 if name.lower().endswith("key") else SHORTEST_SECRET  # an id of a row, too
+    least = 16 if name.lower().endswith("key") else SHORTEST_SECRET  # it may be the id of a row
     parts = re.split(r"[\W_]+", run)  # "refunds_2024" is a name
     is_mixed = any(not (part.isalpha() or part.isdigit()) for part in parts if part)
     is_code = value[len(run) :].startswith(("(", "["))
@@ -191,9 +191,9 @@ class Redactor:
     A secret is found verbatim and in any chain of a few encodings: JSON, percent-encoding, HTML, a
     Python repr, blanks as ``+``, line breaks as blanks, in whatever case. Secret and text are
     compared in a normal form, in which all of these are decoded: what was encoded how, and in which
-    order, does not matter. So are its letters in base64, as in ``Authorization: Basic``. One
-    that is shorter than ``SHORTEST_SECRET`` is removed behind ``Bearer`` and the like alone:
-    elsewhere it may be a word.
+    order, does not matter. Its base64 is found, too, as in ``Authorization: Basic``. A secret that
+    is shorter than ``SHORTEST_SECRET`` is removed only behind ``Bearer`` and the like: elsewhere it
+    may be a word.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -274,7 +274,7 @@ def is_plain_header(name: str, value: str) -> bool:
 
 
 def query_secrets(query: str, *, with_version: bool = True) -> Iterator[str]:
-    """Yield the values of a URL's query: any may be a key, but for the version of an API."""
+    """Yield a query's values, which may be keys; if not ``with_version``, no version of an API."""
     for pair in query.split("&"):
         if not with_version and _VERSION.fullmatch(pair):
             continue
@@ -305,7 +305,7 @@ _CODES = (
         rf"%(?P<byte>[0-7]{_HEX})|(?P<utf8>(?:%[89a-fA-F]{_HEX})+)"
         rf"|&(?:\#(?P<decimal>\d{{1,7}})|\#[xX](?P<hex>{_HEX}{{1,6}})|(?P<name>[a-zA-Z]\w{{1,30}}));"
     ),
-    # With all backslashes before it. The first is of two halves, as an emoji has them.
+    # With all backslashes before it. The first is a surrogate pair, as of an emoji.
     re.compile(
         rf"\\+(?:u(?P<pair>[dD][89abAB]{_HEX}{{2}}\\+u[dD][c-fC-F]{_HEX}{{2}})"
         rf"|u(?P<four>{_HEX}{{4}})|U(?P<eight>{_HEX}{{8}})|x(?P<two>{_HEX}{{2}})|(?P<escaped>.))?",
@@ -328,7 +328,7 @@ _CODED_LETTERS = {
     "x": re.compile(f"x0?{_LETTER}"),
     "#": re.compile(f"#{_DECIMAL}"),
 }
-"""How the codes of ASCII letters and digits look, whatever was encoded once more of the rest."""
+"""How codes of ASCII letters and digits look, even if the signs around them are encoded again."""
 
 
 def _plain_run(secret: str) -> str:
@@ -395,7 +395,7 @@ def _without(text: str, normals: Iterable[str]) -> str:
 
 
 def _placed(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
-    """Return the normal form of a text, and where each character of it begins and ends in it."""
+    """Return the normal form of a text, and where in the text each of its characters is from."""
     starts, ends = array("q", range(len(text))), array("q", range(1, len(text) + 1))
     for _ in range(_MOST_PASSES):
         codes, decoded = _pass(text)

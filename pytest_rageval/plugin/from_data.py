@@ -1,4 +1,4 @@
-"""``--rag-init --rag-from=FILE`` writes a scenario for data as they are, and what it rests on."""
+"""``--rag-init --rag-from=FILE`` writes a scenario for data as they are, and says what it found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ _EXTRAS = {".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".pq": "parq
 
 @dataclass(frozen=True)
 class FirstFiles:
-    """The files of a first scenario: of ``data``, in ``folder``, both seen from ``here``."""
+    """The files of a first scenario for ``data``, in ``folder``; shown as seen from ``here``.
+
+    ``service`` is that of CI, None where no workflow is asked for.
+    """
 
     here: Path
     folder: Path
@@ -75,7 +78,7 @@ class FirstFiles:
         return self.shown(self.scenario).replace(os.sep, "/")
 
     def left_to_add(self, workflow: str) -> str:
-        """Return what to do for a workflow that is there to run the scenario, "" if it does."""
+        """Return how to have an existing workflow run the scenario, "" if it does already."""
         return what_to_add(workflow, self._named)
 
     def workflow_text(self, *, asks: bool) -> str:
@@ -89,8 +92,8 @@ def write_first_scenario(config: pytest.Config) -> int:
     """Write a scenario for the file of ``--rag-from``, say what was found, return exit status 0.
 
     With ``--rag-ci`` also a workflow; where the data have no answers, also a module with a function
-    to fill in. Nothing is overwritten. For data that cannot be measured nothing is written: a usage
-    error says what they lack.
+    to fill in. Nothing is overwritten; beside a scenario that exists, only a workflow is written.
+    For data that cannot be measured nothing is: a UsageError says what they lack.
     """
     asked = _asked(config)
     if asked.scenario.exists():
@@ -119,6 +122,7 @@ def _write_workflow_only(asked: FirstFiles) -> int:
         asks = re.search(r"^target:", asked.scenario.read_text("utf-8"), re.MULTILINE) is not None
     except (OSError, ValueError) as error:
         raise misused(f"--rag-init: {asked.shown(asked.scenario)}: {error}") from error
+    # Of files that exist, no text is written.
     texts = {asked.scenario: "", asked.workflow: asked.workflow_text(asks=asks)}
     say("\n".join(write_new(asked, texts)) + "\n")
     return int(pytest.ExitCode.OK)
@@ -148,7 +152,7 @@ def _asked(config: pytest.Config) -> FirstFiles:
 
 
 def path_from(path: Path, start: Path) -> str:
-    """Return a path as it is seen from a folder; as it is where none leads there, on Windows."""
+    """Return a path relative to a folder; unchanged where none leads there, on Windows."""
     try:
         return os.path.relpath(path, start)
     except ValueError:  # another drive
@@ -163,9 +167,9 @@ def check_service(service: str | None) -> None:
 
 
 def given_of(overrides: Iterable[Override]) -> tuple[dict[str, Any], str]:
-    """Return the keys of ``dataset``, and the target, that overrides name.
+    """Return the keys of ``dataset``, and the target, that overrides name; "" for no target.
 
-    Raises UsageError for any other key.
+    ``variants``, a list of columns, is among the keys. Raises UsageError for any other key.
     """
     given: dict[str, Any] = {}
     target = ""
@@ -190,7 +194,7 @@ def given_of(overrides: Iterable[Override]) -> tuple[dict[str, Any], str]:
 
 
 def with_hint(message: str) -> str:
-    """Return the message, with how to set a key of the data here if it names one."""
+    """Return the message; if it names a key of the data, with the option that sets it."""
     line = re.search(r"\b(?:set|write) (dataset\.\w+): ([\w-]+)", message)
     if line:  # a line for a scenario, which is not there yet
         return message.replace(line[0], f"write --rag-set={line[1]}={line[2]}")

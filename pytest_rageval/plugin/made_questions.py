@@ -100,7 +100,7 @@ class _Making:
 
     @property
     def _of_before(self) -> list[Slot]:
-        """The slots that may be in the cache from before: they show how many calls one takes."""
+        """The slots that may be in the cache from before: they show how many calls a slot takes."""
         rules = Rules(self.asked.shares, self.asked.seed)
         return draw_slots(self.documents.passages, self.search, self.there, rules)
 
@@ -117,7 +117,7 @@ class _Making:
         )
 
     def make(self) -> pytest.ExitCode:
-        """Ask, check, and write the files."""
+        """Ask, check, and write the files; TESTS_FAILED if a call failed, or no row is there."""
         check_writable(self.asked.folder)
         progress = Progress(len(self.slots), "question")
         found = made(self.run, self._made, progress)
@@ -342,7 +342,7 @@ def _count(text: str) -> int:
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionType, float]]:
-    """Return what is said of the judge, the seed, and the shares of types; raises UsageError."""
+    """Return the keys of the judge, the seed, and the shares of types; raises UsageError."""
     tree = YamlTree({}, "")
     for override in config.stash[SETTINGS].overrides:
         override.apply(tree)
@@ -371,6 +371,7 @@ def _given(config: pytest.Config) -> tuple[dict[str, Any], int, dict[QuestionTyp
 
 
 def _shares(given: object) -> dict[QuestionType, float]:
+    """Return the share of each type, together 1; raises UsageError."""
     example = "expected shares from 0 on, such as {single: 0.7, paraphrase: 0.3}"
     if not isinstance(given, Mapping):
         raise misused(f"questions.types: {example}")

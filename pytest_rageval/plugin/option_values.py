@@ -1,7 +1,7 @@
 """What an option is, and how its text, its variable or its ini value becomes a value.
 
-Each reader raises pytest.UsageError for a text that is none. The layers below are imported in the
-functions: every start of pytest loads this module.
+Each reader raises pytest.UsageError for a text that has no such value. The layers below are
+imported in the functions: every start of pytest loads this module.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Entry:
     source: str
     text: str
     folder: Path
-    """From where it is, if it is a relative path."""
+    """Where a relative path starts."""
     root: Path
+    """The rootdir."""
 
     def __str__(self) -> str:
         from pytest_rageval.redaction import without_credentials
@@ -63,14 +64,14 @@ class Entry:
 
     @property
     def path(self) -> Path:
-        """The path that it is."""
+        """The text as a path, without ``..``; a relative one starts in ``folder``."""
         return Path(os.path.normpath(self.folder / self.text))
 
 
 def words(given: Iterable[str], folder: Path) -> Iterator[str]:
     """Yield the words of a command line, and of the files that it names as ``@file``.
 
-    They have an argument a line, as pytest reads them. What can be read only once is left out.
+    Files have an argument a line, as pytest reads them. A pipe is left out: pytest has read it.
     """
     for word in map(str, given):
         if not word.startswith("@"):
@@ -86,8 +87,9 @@ Touched = Literal[
 ]
 """What an option touches.
 
-How a run goes; which scenarios and samples are in it; what scores are made of; anything of the
-scenario; whether it is green; a saved run; the file of answers; what is written once for a run.
+In this order: how a run goes; which scenarios are in it; which samples; what scores are made of;
+anything of the scenario; whether the run is green; a saved run; the file of answers; what is
+written once for a run.
 """
 
 
@@ -96,7 +98,7 @@ class Option(Generic[T]):
     """A command-line option; the environment variable ``RAGEVAL_<name>`` is its default.
 
     ``read`` turns its text into a value. One whose ``metavar`` ends in ``...`` may be repeated, and
-    takes several values from the environment, separated by ``;``.
+    takes several values from the environment, separated by ``;``. Without ``metavar``: a flag.
     """
 
     name: str
@@ -123,11 +125,11 @@ class Option(Generic[T]):
         return f"RAGEVAL_{self.name.replace('-', '_').upper()}"
 
     def source(self, config: pytest.Config) -> str:
-        """Return where the value comes from: the flag, or the environment variable."""
+        """Return the flag if the command line has it, else the environment variable."""
         return self.variable if self._is_absent(config) else self.flag
 
     def is_typed(self, config: pytest.Config) -> bool:
-        """Return whether the option is on the command line, or in a file of it; not in addopts."""
+        """Return whether the command line, or an ``@file`` there, has the option; not addopts."""
         typed = words(config.invocation_params.args, config.invocation_params.dir)
         return any(text == self.flag or text.startswith(f"{self.flag}=") for text in typed)
 
@@ -139,9 +141,10 @@ class Option(Generic[T]):
         return bool(self.texts(config))
 
     def entries(self, config: pytest.Config) -> list[Entry]:
-        """Return what the user gave, [] if nothing; raises UsageError for an empty text.
+        """Return what the command line has, else the environment, else the ini file; else [].
 
-        Probably a variable of a CI script is not set: no gate may silently disappear with it.
+        Raises UsageError for an empty text: probably a variable of a CI script is not set, and no
+        gate may silently disappear with it. An empty ini value counts as none.
         """
         here, root, source = config.invocation_params.dir, config.rootpath, self.source(config)
         texts = [Entry(source, text, here, root) for text in self.texts(config)]
@@ -149,11 +152,11 @@ class Option(Generic[T]):
         return [Entry(self.ini, ini, root, root)] if ini else texts
 
     def values(self, config: pytest.Config) -> list[T]:
-        """Return the values that the user gave; raises UsageError for what is none."""
+        """Return the values that the user gave; raises UsageError for a text that has none."""
         return [self.read(entry) for entry in self.entries(config)]
 
     def value(self, config: pytest.Config) -> T | None:
-        """Return the value of an option that has one, None if it was not given."""
+        """Return the value of an option that takes one, None if it was not given."""
         return next(iter(self.values(config)), None)
 
     @property
@@ -161,7 +164,10 @@ class Option(Generic[T]):
         return (self.metavar or "true or false").removesuffix(SEVERAL)
 
     def texts(self, config: pytest.Config) -> list[str]:
-        """Return the texts that the user gave; raises UsageError for an empty one."""
+        """Return the texts of the command line, else of the environment, never of the ini file.
+
+        Raises UsageError for an empty one.
+        """
         if self._is_absent(config):
             return self._of_environment()
         typed = config.getoption(self.dest)
@@ -186,10 +192,10 @@ class Option(Generic[T]):
 
 
 class Overriding(Option["list[Override]"]):
-    """An option that changes values of the scenarios. The rows are applied in their order."""
+    """An option that changes values of the scenarios, applied in the order of ALL_OPTIONS."""
 
     def overrides(self, config: pytest.Config) -> list[Override]:
-        """Return what it changes; raises UsageError for a text that is no value."""
+        """Return what it changes; raises UsageError for a text that has no value."""
         return [override for several in self.values(config) for override in several]
 
 
@@ -197,7 +203,7 @@ class Overriding(Option["list[Override]"]):
 class Command:
     """An option for what runs no tests; ``alone`` is what it means without a value.
 
-    None has a variable: one that is left over in CI would keep every run from judging.
+    Commands have no variable: one that is left over in CI would keep every run from judging.
     """
 
     name: str
@@ -241,7 +247,7 @@ def whole(entry: Entry) -> int:
 
 
 def dollars(entry: Entry) -> float:
-    """Return an amount of money."""
+    """Return an amount of US dollars, 0 at least."""
     try:
         amount = float(entry.text)
     except ValueError:
@@ -303,6 +309,7 @@ def run_name(entry: Entry) -> str:
     path = entry.path
     if path.is_relative_to(entry.root):
         relative = path.relative_to(entry.root).as_posix()
+        # "main", without a folder, would be a name.
         return relative if is_path(relative) else str(path)
     return str(path)
 
@@ -390,7 +397,10 @@ def number_in(section: str) -> Overrides:
 
 
 def parsed_by(name: str, *arguments: str) -> Overrides:
-    """Return the reader that ``pytest_rageval.scenario.overrides`` calls so."""
+    """Return the reader with the parser ``name`` of ``pytest_rageval.scenario.overrides``.
+
+    With ``arguments``, that is a function which returns the parser for them.
+    """
 
     def read(entry: Entry) -> list[Override]:
         parser = getattr(import_module("pytest_rageval.scenario.overrides"), name)

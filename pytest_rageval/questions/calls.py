@@ -1,9 +1,9 @@
 """How many calls questions will take, before anybody is asked: what the cache lacks.
 
 Runs the real making of questions with clients that only read the cache; where a reply is missing,
-the slot stays open and its remaining calls are estimated. Whether it has a next call depends on the
-replies before it: the share of other questions that go on is that of the questions in the cache,
-and before there are many, an assumed one.
+the slot stays open and its remaining calls are estimated. Whether a call is followed by the next
+depends on its reply. How often it is, the questions in the cache tell; an assumed share counts as
+much as ten of them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _REFUSED: Final = 0.1
 """The share of questions that are supported by the passage and refused all the same."""
 
 _UNREADABLE: Final = 0.02
-"""The share of lists of nuggets that are no list."""
+"""The share of replies that should be a list of nuggets and are none."""
 
 _TYPICAL_NUGGETS: Final = 4
 """How many nuggets many lists have."""
@@ -171,7 +171,7 @@ class _Sum:
 
 @dataclass(frozen=True)
 class AskedModels:
-    """The models that write and check questions; ``is_tested``: the judge by control rows first."""
+    """The models that write and check; ``is_tested``: whether control rows test the judge first."""
 
     writer: ClientSettings
     judge: ClientSettings
@@ -190,8 +190,8 @@ def expected_calls(
     """Return about what making these slots would ask each model; ModelUse.ends: at least, at most.
 
     Those whose id is in ``settled_ids`` are not asked for; they only show how many questions go on.
-    One model where both are the same. ``nuggets_beside``: the questions get lists of nuggets, too,
-    unless they are nearly the same as these.
+    One model where both are the same. ``nuggets_beside`` are the rows so far, None without nuggets:
+    the questions get lists of nuggets, too, unless they nearly repeat one of these rows.
     """
 
     def expected(chats: _Chats) -> Iterator[_Expected]:
@@ -228,7 +228,7 @@ def _uses(
     slots: Sequence[Slot],
     run: RunSettings,
 ) -> list[ModelUse]:
-    """Return the use of each model by what is expected, with the judge's test before the slots."""
+    """Return the use of each model: the ``expected`` calls, and the test of the judge."""
     cache = Cache(only_read(run))
     try:
         chats = _Chats.of(cache, asked)

@@ -1,7 +1,8 @@
 """The files of a made test set: the rows that count, and the rejected ones with their reasons.
 
-Both are only added to: a slot that is in one of them is not asked for again, and rows that a person
-wrote or changed stay as they are.
+Rows are added to both: a slot that is in one of them is not asked for again, and rows that a person
+wrote or changed stay as they are. Only a slot whose reply was unreadable is asked for again, and
+its rejected row then goes.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _texts(row: Row, column: str) -> list[str]:
 
 
 def text_of(path: Path) -> str:
-    """Return what a file holds, with its line ends; "" without one.
+    """Return what a file holds, with its line ends as they are; "" if there is no file.
 
     Raises UserError if it cannot be read.
     """
@@ -115,7 +116,7 @@ def text_of(path: Path) -> str:
 
 
 def rows_in(text: str, name: str) -> list[Row]:
-    """Return the rows of a file of this name; raises UserError for what is none."""
+    """Return the rows in the ``text`` of the file ``name``; raises UserError for a bad line."""
     rows: list[Row] = []
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
@@ -161,7 +162,10 @@ class QuestionSet:
         yield from (line_of(_rejected_row(one)) for one in self.rejected)
 
     def _left(self, known: Known) -> list[Row]:
-        """Return the rejected rows of before, but for those whose passages came up again."""
+        """Return the rejected rows of before, but for unreadable ones whose passage came up again.
+
+        The first passage decides: the slot may be of another type now.
+        """
         made = {tuple(row[PASSAGES]) for row in self.rows}
         made |= {tuple(p.digest for p in one.slot.passages) for one in self.rejected}
         firsts = {passages[0] for passages in made}
@@ -224,7 +228,7 @@ class _Book:
                 self._refused.setdefault(_key(question), str(row.get("id")))
 
     def repeated(self, outcome: Outcome) -> tuple[str, str]:
-        """Return why a question is none of its own, and which is the other; "" if it is one."""
+        """Return why a question does not count, and which one it repeats; "" twice if it counts."""
         if outcome.made is None:
             return "", ""
         question, kind = outcome.made.question, outcome.slot.type

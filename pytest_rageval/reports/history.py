@@ -175,7 +175,7 @@ def record(result: ScenarioResult, run: RunInfo, folder: Path) -> list[str]:
 
 @contextmanager
 def _turn(file: FileIO) -> Iterator[None]:
-    """Wait until no other process writes, if there are such locks. Raises TimeoutError."""
+    """Wait until no other process writes, where files can be locked. Raises TimeoutError."""
     if sys.platform != "win32":
         deadline = time.monotonic() + _BUSY_S
         while not _is_locked_for_us(file):

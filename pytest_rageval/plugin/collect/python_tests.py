@@ -84,7 +84,7 @@ class TestedCase:
         self.refused = ""
 
     def unscored(self, outcome: Outcome) -> SampleResult:
-        """Return the result of a test that scored nothing, with the reason unless it is skipped."""
+        """Return the result of a test that scored nothing: skipped, invalid, or with the reason."""
         if outcome == "skipped":
             return skipped_result(self.plan, self.case)
         if isinstance(self.case, InvalidRow):
@@ -93,7 +93,10 @@ class TestedCase:
         return unanswered_result(self.plan, self.case, reason)
 
     def case_outcome(self, reported: Outcome) -> Outcome:
-        """Return the outcome of the case: a failed test may be an ERROR of the case."""
+        """Return the outcome of the case, given that of the test.
+
+        A failed test may be an ERROR of the case; one that skips after its check passed or failed.
+        """
         if reported == "skipped" and self.result is not None:
             # It was scored: as skipped, it would be missing from every figure.
             return "failed" if shortfalls(self.result, self.plan.info.thresholds) else "passed"
@@ -127,10 +130,11 @@ class Checker:
         """Score an answer, record the scores, and fail as a case of the scenario would.
 
         ``answer`` is a text, or anything else that a target may return; by default the answer in
-        the data is scored. Contexts that are not given are those of the data; what belongs to
-        other contexts, or to another answer, is not: ids, citations, confidence. Returns the result
-        if it meets the thresholds. Raises TypeError for a value that is not an answer, such
-        as None or an empty text. Each sample can be checked only once.
+        the data is scored. Contexts that are not given are those of the data. Beside other
+        contexts, ids in the data do not count; beside another answer, citations and confidence do
+        not. Returns the result if it can be judged and meets the thresholds; else the test fails,
+        or is xfailed where that is tolerated. Raises TypeError for a value that is not an answer,
+        such as None, and RuntimeError for a second check of the sample. An empty text is an answer.
         """
         __tracebackhide__ = True
         sample = self._answered(answer, contexts, retrieved_ids)
@@ -143,7 +147,10 @@ class Checker:
         *,
         retrieved_ids: Sequence[str] | None = None,
     ) -> SampleResult:
-        """Do what ``check`` does, without blocking the event loop of an async test."""
+        """Do what ``check`` does, without blocking the event loop of an async test.
+
+        ``answer`` may also be an async iterator of texts.
+        """
         __tracebackhide__ = True
         if isinstance(answer, AsyncIterator):
             answer = iter([part async for part in answer])
@@ -297,10 +304,10 @@ def _scenario_path(mark: pytest.Mark, definition: pytest.Item) -> Path:
 
 
 def plan_plain(made: object) -> None:
-    """Plan the run of a test function without other parameters, of which items were just made.
+    """Plan the run of a test function, of which items were just ``made``, without other parameters.
 
-    Whether it has some is known only now: fixtures and hooks give them, too. Here, a problem is an
-    error of its file only.
+    Whether it has others is known only now: fixtures and hooks give them, too. A problem that is
+    raised here is an error of the file; in ``pytest_itemcollected`` it would end a worker.
     """
     for item in made if isinstance(made, list) else ():
         callspec = getattr(item, "callspec", None)
@@ -351,7 +358,7 @@ class CaseFinder:
         item.stash[CASE] = TestedCase(plan, case)
 
     def _refuse(self, item: pytest.Item, message: str) -> None:
-        """Report an error of the item's file, once: here, one that is raised ends a worker."""
+        """Report an error of the item's file, once. Raised in this hook, it would end a worker."""
         item.stash[_IS_REFUSED] = True
         if message not in self._refused:
             self._refused.add(message)
@@ -375,8 +382,8 @@ class _TestScenario:
     """The scenario of a test function, with a plan for each variant of the test.
 
     If the test has other parameters, too, each of their values is a variant: a run with its own
-    name, figures, gates and saved runs. All variants share the samples of ``plan``; ``names`` are
-    the samples' names in node ids.
+    name, figures, gates and saved runs. All variants share the samples of ``plan``; ``names`` has
+    the samples' names in node ids by their index.
     """
 
     def __init__(self, plan: Plan, names: Mapping[int, str]) -> None:
@@ -413,5 +420,5 @@ def _without(name: str, whole: str, is_first: bool, is_last: bool) -> str:
             return whole.removesuffix(f"-{spelt}")
         if not is_first and not is_last and f"-{spelt}-" in whole:
             return whole.replace(f"-{spelt}-", "-", 1)
-    # A parameter at an end may be hidden: the sample's id is not where it stands among them.
+    # The parameters before or after it may be hidden (HIDDEN_PARAM): then its name is at an end.
     return whole if is_first and is_last else _without(name, whole, True, True)

@@ -1,4 +1,4 @@
-"""A scenario file as pytest collects it: planned, with what hooks change of it; an item a case."""
+"""A scenario file as pytest collects it: planned, changed by hooks, with an item for each case."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _plain(given: object, giver: Implementation) -> Sample:
 
 
 def with_run_hooks(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:
-    """Return the plan with the names of the run hooks that apply to it; raises HookError."""
+    """Return the plan with the names of its run hooks; it stops early no more if they add gates."""
     found = [
         implementation
         for hook in RUN_HOOKS
@@ -171,7 +171,7 @@ class ScenarioFile(pytest.File):
     is_refused = False
 
     def collect(self) -> list[SampleItem] | list[VariantNode]:
-        """Return an item for each case; a scenario with problems is one collection error."""
+        """Return an item for each case, or a node for each variant; problems: one CollectError."""
         with garbage_kept():
             names = chosen_variants(self)
             if not names:
@@ -331,8 +331,8 @@ def scenario_plan(
 ) -> Plan:
     """Return the plan of the scenario in ``path``, for ``collector``.
 
-    ``nodeid`` is the node id of the cases' parent. Problems of the scenario are a collection error,
-    doubtful values warnings; ``collector.is_refused`` is set if its baseline or name is refused.
+    ``nodeid``: of the cases' parent; ``answers_given``: by a test. Problems raise CollectError, and
+    doubtful values warn; ``collector.is_refused`` is set if its baseline or name is refused.
     """
     with _refusing(collector):
         plan = _plan(path, collector, nodeid, variant=variant, answers_given=answers_given)
@@ -370,7 +370,7 @@ def _plan(
 
 
 def _refuse_parts(plan: Plan, config: pytest.Config) -> None:
-    """Raise BaselineError for options that leave out rows of a sample."""
+    """Raise BaselineError, so that the run is misused, for options that leave out sampled rows."""
     # What overrides is a part of the scenario; a variant is a scenario of its own.
     choosing = {SHARD, *touching("samples")} - {VARIANT}
     for option in choosing:
@@ -389,7 +389,7 @@ def named_plan(plan: Plan, collector: pytest.Collector, name: str, nodeid: str) 
 
 @contextmanager
 def _refusing(collector: pytest.Collector) -> Iterator[None]:
-    """Have what is wrong with a scenario end the collecting of its file."""
+    """Raise CollectError for what is wrong with a scenario: it ends the collecting of its file."""
     try:
         yield
     except UserError as error:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class RunsCase(Protocol):
     """An object that runs a case: an item of the scenario file, or a user's test function.
 
-    ``result`` is None until the case was scored; ``lost`` says why it never can be.
+    ``result`` is None until the case was scored; ``lost`` says why it never can be, else "".
     """
 
     plan: Plan
@@ -95,7 +95,7 @@ _UNWRITTEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 class SampleItem(pytest.Item):
     """One case of a scenario. ``result`` is None until it was scored.
 
-    ``tried`` gives what scoring it has given already, a result or an exception.
+    ``tried``, if set, returns or raises what scoring the case has come to already.
     """
 
     def __init__(self, *, plan: Plan, case: Case, **kwargs: Any) -> None:
@@ -127,7 +127,7 @@ class SampleItem(pytest.Item):
 
     @cached_property
     def location(self) -> tuple[str, int | None, str]:
-        """Where the case is, as pytest says it, which looks up the same file for each of them."""
+        """Where the case is, as pytest says it; its file is looked up once for all of them."""
         assert self.parent is not None
         shown = self.parent.stash.get(_PLACE, None)
         if shown is None:
@@ -136,7 +136,7 @@ class SampleItem(pytest.Item):
 
     def setup(self) -> None:
         """Score the case; if it cannot be judged, fail here, so that pytest reports an ERROR."""
-        self.is_set_up = True  # and so is all that holds it
+        self.is_set_up = True  # and so are its parents, which pytest sets up first
         if self.config.getoption("setuponly", False) or self.config.getoption("setupplan", False):
             return
         judgement = self.config.stash[JUDGE_ITEM](self) if self.is_asked else None
@@ -156,7 +156,7 @@ class SampleItem(pytest.Item):
             return self.config.stash[ENGINE].scores(self, judgement)
         except LostSampleError as error:
             self.lost = str(error)
-        pytest.fail(self.lost, pytrace=False)  # outside the handler, whose exception is not shown
+        pytest.fail(self.lost, pytrace=False)  # outside: else its exception is shown, too
 
     @property
     def is_computed_remotely(self) -> bool:
@@ -166,8 +166,8 @@ class SampleItem(pytest.Item):
     def _say_once(self, result: SampleResult) -> None:
         """Have pytest skip the case if an earlier one is an ERROR for the same reason of the run.
 
-        Its target is not written yet, or a judge does not pass its control rows. In the results
-        all of them are.
+        Its target is not written yet, or a judge does not pass its control rows. In the results,
+        all of these cases are ERRORs.
         """
         said = unwritten(self.plan.info.target, result)
         if said is not None:
@@ -219,7 +219,7 @@ class SampleItem(pytest.Item):
         return shown
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the scenario file, the line of the row or of the data from 0, and a heading.
+        """Return the scenario file, the line of the row or the data, from 0 on, and a heading.
 
         The heading must not end like the node id: the terminal would replace its dots by ``::``.
         """
@@ -228,7 +228,7 @@ class SampleItem(pytest.Item):
 
 
 def _by_failed_controls(plan: Plan, result: SampleResult) -> str | None:
-    """Return why a case cannot be judged, where that is what control rows say and nothing else."""
+    """Return why a case cannot be judged if failed control rows are the only reason, else None."""
     said = [error for error in result.errors.values() if error.startswith(FAILED_CONTROLS)]
     reasons = reasons_unjudged(plan, result) if said else []
     is_it = reasons and all(any(one in reason for one in said) for reason in reasons)
@@ -239,7 +239,7 @@ METHODS: Final = {
     name: getattr(SampleItem, name)
     for name in ("setup", "runtest", "teardown", "reportinfo", "repr_failure")
 }
-"""What pytest calls of an item, before anybody can replace it."""
+"""What pytest calls of an item, to find out later whether anybody has replaced it."""
 
 
 def check_judged(plan: Plan, result: SampleResult) -> None:

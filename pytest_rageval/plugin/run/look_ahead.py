@@ -70,7 +70,10 @@ class LookAhead:
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, object, object]:
-        """Feed the next samples before this item runs, or skip it if the verdict is certain."""
+        """Feed the next samples before this item runs; if the verdict is certain, skip the item.
+
+        Not one whose sample is being asked about: that is paid for.
+        """
         self._nextitem = nextitem
         if isinstance(item, SampleItem) and item.is_asked and self._runs_tests:
             if not self._stop_if_certain(item.plan):
@@ -80,7 +83,7 @@ class LookAhead:
         return (yield)
 
     def _stop_if_certain(self, plan: Plan, waited_for: Sample | None = None) -> bool:
-        """Return whether the verdict is certain; as soon as it is, nothing more is asked."""
+        """Return whether the verdict is certain; if so, nothing but ``waited_for`` is begun."""
         found = self._certainties.get(id(plan))
         if found is not None and id(plan) not in self._certain and found.is_reached:
             self._certain.add(id(plan))
@@ -149,7 +152,7 @@ class LookAhead:
         if nextitem is None:
             self._live.settle(self._heartbeat)
             self._live.close()
-            self._fed.clear()
+            self._fed.clear()  # a plugin may run cases again
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -198,7 +201,8 @@ class LookAhead:
     def _heartbeat(self) -> None:
         """Print the progress every 15 s at an interactive terminal, else every minute.
 
-        Says at once that it waits for a server, which may be starting or have a wrong URL.
+        With -q neither. That a server is waited for, which may be starting or have a wrong URL, is
+        said at once in any case.
         """
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is None:

@@ -99,7 +99,7 @@ class MergeSession(RagevalSession):
                 self._hooks.sample_scored(info, result)
             if self._junit is not None or any(report.failed for report in reports):
                 shown = reports or _passed(row.nodeid, info)
-                # A worker may have crashed before the last report, at which JUnit XML is written.
+                # JUnit XML is written at the report of a teardown, which a crash may prevent.
                 logged.append((result, [*shown, *_teardown(shown[-1])]))
         return sorted(logged, key=lambda case: case[0].index)
 
@@ -195,7 +195,7 @@ class MergeSession(RagevalSession):
 
     @property
     def has_cases(self) -> bool:
-        """Whether there is something to judge: shards of which none is whole are red."""
+        """Whether there is something to judge: always, for shards that lost all cases are red."""
         return True
 
     def finish(self, session: pytest.Session) -> None:
@@ -210,7 +210,7 @@ class MergeSession(RagevalSession):
         return sum_usage(one.usage for one in found)
 
     def controls(self, info: ScenarioInfo) -> Mapping[str, ControlVerdict]:
-        """Return what the shards found control rows to say."""
+        """Return what control rows said in the shards; raises ShardError where these differ."""
         return next(one.controls for one in self._merged if one.info.nodeid == info.nodeid)
 
     def workers(self, scenario: str) -> int:
@@ -219,7 +219,7 @@ class MergeSession(RagevalSession):
 
 
 def refuse_other_options(config: pytest.Config) -> None:
-    """Refuse what a merge would not obey, and have it run in this process."""
+    """Raise UsageError for what a merge would not obey, and have it run in this process."""
     words = config.invocation_params.args
     typed = [flag for flag in _OF_THE_SHARDS if any(word.startswith(flag) for word in words)]
     # What these change was decided in the shards; gates can still be given to a merge.
@@ -293,7 +293,10 @@ def _usage_error(error: UserError) -> pytest.UsageError:
 def _late_gates(
     given: Sequence[Override], infos: Sequence[ScenarioInfo]
 ) -> Callable[[ScenarioInfo], LateGates | None]:
-    """Return what makes the gates that are given to the merge; raises UsageError."""
+    """Return a function that gives a scenario the gates of the merge, None if there are none.
+
+    Raises UsageError for other overrides that would have to change what the shards did.
+    """
     known = {source for info in infos for source in info.overridden_by}
     for override in given:
         is_of_gates = override.path[0] == "gates"

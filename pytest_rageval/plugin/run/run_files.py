@@ -37,7 +37,7 @@ class AnswerFile:
     def add(self, result: ScenarioResult, *, is_usable: bool) -> list[str]:
         """Write the rows of a scenario; return remarks for the end of the run.
 
-        ``is_usable``: whether all scenarios could be used; another may read that file.
+        ``is_usable``: whether all scenarios could be used; one that could not may read the file.
         """
         if self._path is None:
             return []
@@ -164,6 +164,11 @@ class BaselineSaver:
         return Saving(f"{remark}{pinned}")
 
     def _refusal(self, result: ScenarioResult, path: Path) -> Saving | None:
+        """Return why the run is not saved, None if it is to be.
+
+        A red run does not fail ``--rag-save``, which is for green ones. ``--rag-save-failed`` saves
+        it, and fails if it was compared with the baseline of that name.
+        """
         if reason := next(self._hindrances(result, path), ""):
             return self._failure(reason)
         red = ", ".join(_failures(result))
@@ -241,7 +246,7 @@ class BaselineSaver:
     def _takes_place_of_pinned(self, path: Path, info: ScenarioInfo) -> bool:
         """Return whether ``path`` replaces a pinned run that is there, or would be read before it.
 
-        That may be elsewhere: beside the scenario, or where an earlier version saved it.
+        The pinned run may be elsewhere: beside the scenario, or where an earlier version saved it.
         """
         paths, folder = self._run_paths, (self._run_paths.root / info.path).parent
         for name in info.pinned:
@@ -350,12 +355,14 @@ class RunFiles:
         *,
         is_usable: bool = True,
     ) -> None:
-        """Write the run folder of a scenario, its answers, and its line in the history.
+        """Write the run folder of a scenario, its other files, and its lines in the history.
 
-        ``is_usable``: whether all scenarios could be used.
+        ``is_usable``: whether all scenarios could be used. With ``--rag-keep``, older runs are
+        deleted unless one of ``all_results`` names them.
         """
         info, settings, run = result.info, self._settings, self._run_info(result)
         output, root = settings.run_paths.run_base(info.output_dir), settings.run_paths.root
+        # SavePaths writes the file of ``save_path``: once in a session.
         inside = replace(result, info=replace(info, save_path=None))
         try:
             folder: Path | str = write_run(inside, run, root, output, settings.reports)
@@ -371,7 +378,7 @@ class RunFiles:
     def _delete_old_runs(
         self, info: ScenarioInfo, folder: Path, keep: int, results: Sequence[ScenarioResult]
     ) -> list[str]:
-        """Delete older runs, except for one with a file that is compared or saved; say so."""
+        """Delete older runs but those that are compared, saved or named by a scenario; say so."""
         # Not at the top: most runs have no such option.
         from pytest_rageval.reports.write_run import remove_old_runs
 
@@ -393,8 +400,8 @@ class RunFiles:
     def _other_scenarios(self) -> list[Path]:
         """All files below the rootdir that may be scenarios; OSError if there are too many folders.
 
-        A scenario that is named when it runs may be called as it likes. The copies in run folders
-        name what an earlier run compared with.
+        A scenario that is named when it runs may have any name. Copies in run folders are left out:
+        they name what an earlier run compared with.
         """
         patterns = (*self._settings.patterns, "*.yaml", "*.yml")
         found = scenarios_below(self._config.rootpath, patterns, is_complete=True)

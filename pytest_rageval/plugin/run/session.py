@@ -64,7 +64,7 @@ _FAILED = pytest.ExitCode.TESTS_FAILED
 _REFUSED = "rageval_refused"
 _OF_SCENARIO = "rageval_scenario"
 _UNSENT = "rageval_unsent"
-# Results, and the reports that pytest keeps, live until the end of the run, too.
+# After so many results gc.freeze() hides them, and pytest's reports, which live until the end.
 _FREEZE_EVERY = 10_000
 
 
@@ -182,7 +182,7 @@ class RagevalSession:
         self._is_refused = True
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note a refused scenario, and mark the report of a test's for the controller."""
+        """Note a refused scenario; for the controller, mark the report of a test file with one."""
         if report.failed and self._is_refused:
             setattr(report, _REFUSED, True)
         self._is_refused = self._is_refused or hasattr(report, _REFUSED)
@@ -350,9 +350,9 @@ class RagevalSession:
             getattr(self._config, "workeroutput", {})[_UNSENT] = to_json(self._unsent)
 
     def finish_late(self) -> None:
-        """Do the same where a hook of others ended the session before ours was called."""
+        """Do what ``pytest_sessionfinish`` does if another's hook kept it from being called."""
         if self._unfinished is not None:
-            RagevalSession.pytest_sessionfinish(self, self._unfinished)
+            RagevalSession.pytest_sessionfinish(self, self._unfinished)  # a shard's is a wrapper
 
     def finish(self, session: pytest.Session) -> None:
         """Write the files of a run whose gates are decided."""
@@ -391,9 +391,9 @@ class RagevalSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over the problems that a worker reports, and the scenarios of one without a result.
+        """Take over a worker's problems, and its scenarios if it sent them with no result.
 
-        If no worker has one, their cases were taken away from this plugin.
+        If no worker sends a result, their cases were taken away from this plugin.
         """
         unsent = getattr(node, "workeroutput", {}).get(_UNSENT)
         if unsent is not None:

@@ -49,7 +49,7 @@ from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import one_line, printable, wrapped
 
 _OUTPUT = "rageval_scenarios"
-"""The key under which an xdist worker sends which cases were dealt out to its controller."""
+"""The key under which a worker sends its controller the digest of all cases, and odd node ids."""
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
 _OUTCOMES = ("passed", "failed", "skipped")
@@ -77,7 +77,7 @@ class ShardSession(RagevalSession):
         """Note in a file that the shard began: it may end before it knows its cases."""
         if self._is_worker or runs_nothing(self._config):
             return
-        with suppress(OSError):  # the end tells
+        with suppress(OSError):  # the end of the run tells
             base = marked_base(self._settings.run_paths.run_base(None))
             self._started = start_after(base, self._part, self._started)
             name, text = started_file(self._part, self._started.isoformat())
@@ -88,7 +88,7 @@ class ShardSession(RagevalSession):
     def pytest_collection_modifyitems(
         self, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
-        """Keep the cases of this shard, and every test that is no case; it decides no gate."""
+        """Keep the cases of this shard, and every test that is no case; add no gates."""
         outcome = yield
         found = [(item, case) for item in items if (case := case_of(item)) is not None]
         counts = Counter(case.plan.info.nodeid for _, case in found)
@@ -120,7 +120,7 @@ class ShardSession(RagevalSession):
         self._infos |= {info.nodeid: info for info in scenarios}
         if self._is_worker or self._runs_nothing or self._folders:
             return
-        with suppress(OSError):  # the end tells
+        with suppress(OSError):  # the end of the run tells
             for info in self._infos.values():
                 write_atomically(self._folder(info) / SHARD_FILE, [head_line(self._head(info))])
             self._unmark()
@@ -191,7 +191,7 @@ class ShardSession(RagevalSession):
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not session.testscollected:
             session.exitstatus = pytest.ExitCode.OK
         self._status = session.exitstatus
-        if self._has_red_case():  # a test may hide what its case is
+        if self._has_red_case():  # a test may be green where its case is not
             end_with(session, _FAILED if is_green(session.exitstatus) else session.exitstatus)
         self._write_files(session)
         self._ended = session, session.exitstatus
@@ -220,7 +220,7 @@ class ShardSession(RagevalSession):
         return any(row.outcome in ("failed", "error") for found in rows for row in found)
 
     def _write(self, info: ScenarioInfo) -> None:
-        """Write the file of a scenario; raises OSError."""
+        """Write the file of a scenario; raises OSError. Lost cases explain any exit status."""
         self._results.open(info)
         rows, own = self._results.rows_of(info.nodeid), self._results.own_cases(info.nodeid)
         end = End(
@@ -289,6 +289,7 @@ class ShardSession(RagevalSession):
         return any(report.failed for reports in self._reports.values() for report in reports)
 
     def _unexplained_status(self) -> int:
+        """Return the exit status; 0 where a failure that the files hold explains it."""
         is_explained = self._status == _FAILED and self._has_failure
         return 0 if is_explained else int(self._status)
 

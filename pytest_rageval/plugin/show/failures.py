@@ -143,9 +143,10 @@ def message_text(verdict: GateResult, width: int) -> str:
 
 
 def low_line(result: ScenarioResult) -> str:
-    """Return a line on the samples below the bound of a mean that passed, "" if nobody asks.
+    """Return a line on the samples below the bound of a mean that passed, "" if there are none.
 
-    A mean hides them, and a green run shows no sample. A threshold, or a red run, tells them apart.
+    A mean hides them, and a green run shows no sample. With thresholds, or in a red run, always "":
+    these show which are low.
     """
     if result.info.thresholds or result.is_red:
         return ""
@@ -242,7 +243,7 @@ def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator
     for kind in (result.reasons, result.errors):
         for name, text in kind.items():
             is_left_out = is_ruled_out(result, name)
-            if name != TARGET and not is_left_out:  # the former is in the first line
+            if name != TARGET and not is_left_out:  # TARGET's is in the first line
                 yield f"{name}: {shorten(text, _TEXT_WIDTH)}"
     if result.cause is not None:
         yield f"cause: {result.cause}, {shorten(result.cause_reason, _TEXT_WIDTH)}"

@@ -24,11 +24,11 @@ from pytest_rageval.text.printable import one_line, printable
 
 Step = Literal[
     "failed",  # what failed
-    "stopped",  # that first, then the rest
+    "stopped",  # what failed first, then the rest
     "whole",  # every sample
     "check",  # a dry run
     "answers",  # with a system that answers
-    "page",  # with one, where nothing but gates failed: the same samples would fail them again
+    "page",  # with a page: only gates failed, and the same samples would fail them again
 ]
 """What is to be run next."""
 
@@ -131,7 +131,7 @@ class NextSteps:
     # Pytest's wrapper prints its own before any of these; first, so that the others see all counts.
     @pytest.hookimpl(specname="pytest_terminal_summary", tryfirst=True)
     def pytest_terminal_summary_unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """After pytest's own sections, count all of them again, and say what was left out."""
+        """After pytest's own sections, put back all reports, and say which were left out."""
         terminalreporter.stats.update(self._unfolded)
         self._unfolded = {}
         if self._folded and not self._config.option.no_summary:
@@ -142,7 +142,7 @@ class NextSteps:
     def _lines(self, ended: Ended) -> Iterator[str]:
         step = next_step(ended)
         has_engine = self._config.pluginmanager.has_plugin("rageval-engine")
-        engine_may_have_refused = step == "check" and has_engine  # a dry run starts none: green
+        engine_may_have_refused = step == "check" and has_engine  # a dry run has none: green
         if step is None or engine_may_have_refused or self._is_shown_otherwise():
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
@@ -219,7 +219,7 @@ def _stopping(config: pytest.Config) -> Iterator[str]:
 
 def _left_out_of_part(config: pytest.Config, ended: Ended) -> Iterator[str]:
     """Yield what would keep a run of the failed samples from helping."""
-    # A run in part saves nothing, must not take the place of a whole one, leaves undecided.
+    # A run in part saves nothing, must not make whole ones be deleted, and leaves gates undecided.
     whole_only = [*touching("baseline", "answers"), KEEP]
     yield from (option.source(config) for option in whole_only if option.is_given(config))
     is_judge_at_fault = any(gate.name.startswith(CONTROLS) for gate in _red_gates(ended))
@@ -243,7 +243,7 @@ def next_step(ended: Ended) -> Step | None:
         return "stopped"
     if ended.has_red_cases:
         return "failed"
-    # Neither is red for what a sample is like: more samples have to run.
+    # Undecided gates and runs that are not saved do not tell of samples: more have to run.
     unfinished = [one for one in red if STRICT_FAILS in one.message or one.name.startswith("save:")]
     return "page" if len(red) > len(unfinished) else "whole"
 
@@ -251,7 +251,7 @@ def next_step(ended: Ended) -> Step | None:
 def _is_all_unwritten(ended: Ended) -> bool:
     """Return whether every red scenario names a function that is still to be written.
 
-    Not one that the command line named: another one would not be what the user asked for.
+    A function that the command line named does not count: the user asked for no other.
     """
     red = [result for result, _ in ended.written if result.is_red]
     return bool(red) and all(
@@ -282,9 +282,10 @@ def _brief(report: Any, brief: Mapping[str, Any]) -> Any:
 
 
 def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[Any], list[str]]:
-    """Return the reports that are to be shown in full, in their order, and a line for each kind.
+    """Return the reports to show in full, in their order, and a line for each kind of the others.
 
-    ``results`` are by node id of the cases; a report of another test is shown in full.
+    The first of a kind is shown. ``results`` are by node id of the cases; a report of another test
+    is shown in full.
     """
     first: dict[str, str] = {}
     reasons: dict[str, str] = {}

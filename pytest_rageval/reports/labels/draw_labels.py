@@ -54,7 +54,7 @@ from pytest_rageval.stats.weights import is_scored
 def population(
     info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SampleResult]
 ) -> list[Member]:
-    """Return the ``samples`` that have an answer and a score, in their order."""
+    """Return the ``samples`` that have an answer and a score of the metric, in their order."""
     scores = {
         name: score
         for name, sample in samples.items()
@@ -80,7 +80,7 @@ def population(
 
 
 def is_answered(sample: SampleResult) -> bool:
-    """Return whether there is an answer, if only an empty one."""
+    """Return whether there is an answer, even an empty one."""
     return sample.answer is not None
 
 
@@ -97,7 +97,7 @@ def label_row(sample: SampleResult, drawn: str) -> LabelRow:
 
 
 def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]:
-    """Return the labels of an answer that was drawn: not of people who chose what to label."""
+    """Return the labels of an answer, but for those of people who chose what to label."""
     labels = human.labels.get(sample_id, ())
     return [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
 
@@ -105,7 +105,10 @@ def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]
 def _verdict(
     info: ScenarioInfo, human: HumanLabels, scores: Collection[float]
 ) -> Callable[[float], bool]:
-    """Return whether the judge finds a score high: by threshold, middle of the range or median."""
+    """Return a function that says whether a score meets ``cut``, else the threshold.
+
+    Without both, whether it is at least the middle of the range; the median if an end is missing.
+    """
     bound = info.thresholds.get(human.metric) if human.cut is None else Bound(min=human.cut)
     if bound is not None:
         return bound.holds
@@ -123,7 +126,7 @@ _SAVED_CODE: Final = "s-saved"
 class Pairs:
     """Samples that two runs answer differently.
 
-    ``halves`` have a label of the present answer only, by how that was drawn; ``missing`` is how
+    ``halves`` have a drawn label of the present answer only, by how it came up; ``missing`` is how
     many more pairs need both labels.
     """
 
@@ -153,7 +156,10 @@ class OtherRun:
         return {name: digest_of(sample) for name, sample in self.samples.items()}
 
     def rows(self, drawn: Mapping[str, str]) -> Iterator[LabelRow]:
-        """Yield the answers that have no drawn label; ``drawn`` is by sample how that came up."""
+        """Yield the answers to the samples in ``drawn`` that have no label which was drawn.
+
+        ``drawn`` says of each sample how it came up.
+        """
         for name, how in drawn.items():
             row = label_row(self.samples[name], how)
             if not drawn_labels(self.human, name, row.digest):
@@ -191,7 +197,7 @@ class OtherRun:
 
 
 def other_run(info: ScenarioInfo, human: HumanLabels, run_paths: RunPaths) -> OtherRun | None:
-    """Return the run that a corrected regression of the metric compares with, if there is one.
+    """Return the run that a corrected ``no_regression`` of the metric compares with, else None.
 
     Raises BaselineError if its file cannot be read.
     """
@@ -211,7 +217,7 @@ def other_run(info: ScenarioInfo, human: HumanLabels, run_paths: RunPaths) -> Ot
 
 
 HALF_WIDTH: Final = 0.05
-"""Of the range of a metric: so exact a mean is worth labels."""
+"""The half width of a mean's interval that labels are to reach, as a share of the range."""
 
 _FOLDER: Final = "labels"
 
@@ -245,7 +251,10 @@ class DrawnLabels:
     command: str
     """What runs the scenario again."""
     needed: tuple[int, int] | None = None
-    """How many labels in all bring a corrected mean to ±HALF_WIDTH: the fewest and the most."""
+    """How many labels in all bring a corrected mean to ±HALF_WIDTH: the fewest and the most.
+
+    None while it cannot be told, and for cells, whose mean is not corrected.
+    """
 
     @property
     def draws(self) -> Path:
@@ -290,6 +299,7 @@ def draw_labels(
     human, other = wanted.human, source.other
     pairs = Pairs() if other is None else other.pairs(source.population)
     halves = pairs.halves_to_label(n, seed)
+    # More pairs are missing than halves complete: the draw is to look among those that differ.
     apart = pairs.differing if len(halves) < pairs.missing else ()
     drawing = _drawing(source, n - len(halves), seed, apart)
     rows = [label_row(source.samples[name], drawing.of.get(name, RANDOM)) for name in drawing.ids]
