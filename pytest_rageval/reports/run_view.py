@@ -56,7 +56,7 @@ HEADS = ("mean", "95 % interval", "letters", "to the best", "p (max-T)")
 
 _MOST_DISAGREEMENTS: Final = 3
 _UNSCORED: Final = [("unscored", "failed")]
-"""How the gate ended that every scenario has; without other gates, that is said in words."""
+"""The verdicts of a scenario without gates where scores are missing: that is said in words."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,9 @@ class RunView:
     def verdict(self) -> Verdict:
         """FAILED when a gate or a case failed, or a case could not be judged.
 
-        Undecided when nothing failed and not everything ran or a gate is not decided, as in a first
-        run, which has no earlier one to compare with; not judged when there was nothing to pass.
+        Otherwise undecided when a gate is, as in a first run, which has no earlier one to compare
+        with, or when not everything ran, unless asking stopped because the verdict was certain; not
+        judged when there was nothing to pass.
         """
         if self.result.is_red:
             return "FAILED"
@@ -123,7 +124,8 @@ class RunView:
     def means(self) -> Sequence[MeanRow]:
         """The mean of each metric, and of the weighted score at the end.
 
-        A mean that is corrected by labels of people follows the one that it corrects.
+        A mean that is corrected by labels of people follows the one that it corrects. Where only a
+        sample of the rows was asked, means and intervals are those estimated over all rows.
         """
         return list(_means(self.result))
 
@@ -136,7 +138,7 @@ class RunView:
     def people(self) -> Sequence[str]:
         """For each metric with labels how well it agrees, then the most surprising samples.
 
-        Why there is no corrected mean is left to a gate that says it.
+        Before all that, why corrected means are missing, unless the message of a gate says it.
         """
         return list(_people(self.result))
 
@@ -151,13 +153,14 @@ class RunView:
         return [ComparedRun(self.result, figures) for figures in self.result.comparisons]
 
     def worst(self, is_listed: Callable[[SampleResult], bool]) -> list[SampleResult]:
-        """Return the samples that could not be judged, then the others, the lowest first."""
+        """Return those that ``is_listed``: what could not be judged, then the lowest first."""
         return sorted(filter(is_listed, self.result.samples), key=badness)
 
     def why(self, sample: SampleResult) -> list[str]:
-        """Return the thresholds that a sample misses, and its errors: what its outcome says first.
+        """Return the thresholds that a sample misses, and its errors, each with its metrics.
 
-        Also a sample that passed may have errors, of metrics that its weighted score can lack.
+        Errors come first if the outcome is ``error``, else last. A sample that passed may have
+        some, of metrics that its weighted score can lack.
         """
         missed = [str(shortfall) for shortfall in shortfalls(sample, self.result.info.thresholds)]
         by_text: dict[str, list[str]] = {}
@@ -272,7 +275,7 @@ class ComparedMetric:
 
     @property
     def reach(self) -> float | None:
-        """The smallest detectable difference, if it is larger than the one found, else None."""
+        """The smallest detectable difference if none is shown and it is above the found one."""
         smallest = self.figures.smallest_detectable
         if self.word != "no difference shown" or smallest is None:
             return None
@@ -289,12 +292,12 @@ class Change:
 
     @property
     def diff(self) -> float:
-        """By how much it rose; 0 for mere rounding."""
+        """By how much it rose, negative if it fell; 0 for mere rounding."""
         return 0.0 if abs(self.now - self.then) <= TOLERANCE else self.now - self.then
 
 
 def scored_figure(summary: MetricSummary | WeightedSummary) -> str:
-    """Return how many of the samples have the score, and how many failed or are unscored.
+    """Return how many of the samples have the score, how many failed, and how many lack it in all.
 
     >>> scored_figure(WeightedSummary(0.5, 17, 3, None, None, failed=2))
     '17/20  2 failed (3 unscored)'
@@ -355,6 +358,7 @@ def ranking_rows(ranking: Ranking) -> list[tuple[str, tuple[str, ...]]]:
     for variant in ranking.variants:
         letters = "".join(letter if letter in variant.letters else " " for letter in columns)
         pair = ranking.pair(variant.name, ranking.best)
+        # The pair may be in either order; no mean is better than that of the best.
         diff = None if pair is None or pair.diff is None else abs(pair.diff)
         if diff and ranking.higher_is_better:
             diff = 0.0 - diff
@@ -375,7 +379,7 @@ def ranking_head(ranking: Ranking) -> str:
 
 
 def ranking_lines(ranking: Ranking) -> Iterator[str]:
-    """Yield what the letters mean, or why there are none, and what changed in causes."""
+    """Yield what the letters mean, or why there are none, changes of causes, then remarks."""
     if ranking.undecided:
         yield f"no letters: {ranking.undecided}"
     elif any(variant.letters for variant in ranking.variants):

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pytest_rageval.reports.what_is_wrong import WrongAnswer
 
 LISTED = 10
-"""How many of the worst samples are listed."""
+"""How many samples a table lists: the worst, or those that fell most."""
 
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
@@ -115,7 +115,7 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
 
 
 def _wrong(view: RunView) -> Iterator[str]:
-    """Yield why scores are missing, the failed gates, the worst answers, what broke."""
+    """Yield why scores are missing, failed and open gates, what broke, the worst answers."""
     if view.is_plain:
         return
     # Not at the top: most runs are green.
@@ -140,7 +140,7 @@ def _sentences(
 ) -> Iterator[str]:
     """Yield the texts as items in ``room`` characters: the more there are, the shorter each.
 
-    Of those without room it says how many there are, and their ``names``.
+    A last item says how many more ``what`` there are, and which, if ``names`` names the texts.
     """
     width = room // max(1, len(texts)) - len("- \n")
     width = max(_LEAST_WIDTH, min(_MESSAGE_WIDTH, width))
@@ -175,7 +175,8 @@ def ranking_section(
 ) -> Iterator[str]:
     """Yield the variants of a scenario against each other, as Markdown.
 
-    Of ``results``, those of the variants, which gates failed, and why scores are missing.
+    ``results`` are those of the variants: which gates failed, and why scores are missing. ``gate``
+    is the verdict of the gate ``best``.
     """
     # Not at the top: most runs are green, and most scenarios have no variants.
     from pytest_rageval.reports.what_is_wrong import variant_errors, variant_verdicts
@@ -194,14 +195,14 @@ def ranking_section(
 
 
 def _listed(texts: Sequence[str], room: int = _ROOM_LIST) -> str:
-    """Return as many texts as there is room for, and how many more there are."""
+    """Return as many texts as there is room for, with commas, and how many more there are."""
     shown = _fitting(texts, room, 2)
     more = f" and {len(texts) - len(shown)} more" if len(shown) < len(texts) else ""
     return ", ".join(shown) + more
 
 
 def _fitting(texts: Sequence[str], room: int, separator: int = 1) -> Sequence[str]:
-    """Return the first texts that fit into ``room`` characters, each with its separator."""
+    """Return the first texts that fit into ``room``, ``separator`` characters between them."""
     ends = accumulate(len(text) + separator for text in texts)
     return texts[: sum(end <= room + separator for end in ends)]
 
@@ -220,7 +221,7 @@ def _means(view: RunView) -> Iterator[str]:
     ]
     yield from ("", *_fitting(lines, _ROOM_LIST))
     yield f"- **weighted_score: {mean}**"
-    # Of a red run, it begins with the errors.
+    # The summary of a red run begins with the errors.
     others = [part for part in view.missing if not (part.is_error and view.result.is_red)]
     missing = [f"- {cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
     if fitting := _fitting(missing, _ROOM_LIST):
@@ -268,7 +269,7 @@ def _causes(view: RunView) -> Iterator[str]:
 
 
 def _comparisons(view: RunView) -> Iterator[str]:
-    """Yield a table for each baseline; the more there are, the shorter each."""
+    """Yield a table for each of the first baselines: the more, the shorter; name the others."""
     shown = view.compared[:_MOST_COMPARED]
     for compared in shown:
         yield from _comparison(compared, _ROOM_COMPARISON // len(shown))
@@ -314,7 +315,7 @@ def _fallen(view: RunView) -> Iterator[str]:
 
 
 def _worse_than(compared: ComparedRun, listed: Container[int], room: int) -> Iterator[str]:
-    """Yield what got worse: metrics in a sentence; samples, but those ``listed``, in a table."""
+    """Yield what got worse: metrics in a sentence; samples, except ``listed`` ones, in a table."""
     changes = compared.changes
     fallen = sorted(
         (pair for pair in changes if pair.diff < 0.0),
@@ -388,7 +389,7 @@ def _table(
 
 
 def _rows(head: str, rows: Sequence[str], room: int, last: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a table of as many rows as there is ``room`` for, in characters, and of ``last``."""
+    """Yield a table: as many rows as fit into ``room`` characters, then all of ``last``."""
     shown = _fitting(rows, room)
     yield from ("", head, "|" + "---|" * (head.count("|") - 1), *shown, *last)
     if len(shown) < len(rows):

@@ -40,13 +40,13 @@ from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.text.codec import as_json, from_json, to_json
 
 RESULTS_SCHEMA: Final = 1
-"""The version that is written, and the newest that is read."""
+"""The version that is written, and the only one that is read."""
 
 _SAMPLES_BEGIN: Final = '"samples": [\n'
 
 
 class Scale(Value, frozen=True):
-    """How the scores of a metric enter the weighted score; None is an end of an open range."""
+    """How the scores of a metric enter the weighted score; None is an end that is open."""
 
     range: tuple[float | None, float | None] = (0.0, 1.0)
     higher_is_better: bool = True
@@ -86,7 +86,7 @@ class SavedHead(Value, frozen=True, kw_only=True):
     run: RunInfo
     complete: bool
     judged: bool = True
-    """Whether something could have failed the run; earlier versions did not say so."""
+    """Whether something could have failed the run; written only where nothing could."""
     counts: Counts
     metrics: Mapping[str, MetricSummary]
     weighted_score: WeightedSummary
@@ -98,7 +98,7 @@ class SavedHead(Value, frozen=True, kw_only=True):
     controls: Mapping[str, ControlVerdict] = NOTHING
     comparisons: tuple[Comparison, ...] = ()
     sample: Sampling | None = None
-    """Which of its rows were asked; None where all were."""
+    """Which rows of the data were asked; None where all were."""
     made: MadeQuestions | None = None
     """How many questions a model wrote; None without any, and in runs of earlier versions."""
     estimates: Mapping[str, Estimate] = NOTHING
@@ -142,7 +142,7 @@ def results_chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
 def read_head(path: Path) -> SavedHead:
     """Return what ``results_chunks`` wrote but for the samples, which are not read.
 
-    Raises OSError or ValueError for a file that this version did not write.
+    Raises OSError, or ValueError for what is no such file, or one of another schema.
     """
     lines: list[str] = []
     with path.open(encoding="utf-8-sig") as stream:
@@ -225,7 +225,7 @@ def _causes(result: ScenarioResult) -> dict[str, Any]:
 
 
 def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:
-    """Return the mean of a metric that labels correct, {} where it has none."""
+    """Return the mean of a metric as labels correct it, {} where none do."""
     if name not in result.corrected:
         return {}
     return {"corrected": result.corrected[name]}
@@ -285,7 +285,7 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
 
 
 def gate_dict(gate: GateResult) -> dict[str, Any]:
-    """Return a gate in the layout of the file."""
+    """Return a gate in the layout of the file: without its margin, and without empty fields."""
     found: dict[str, Any] = as_json(gate)
     del found["margin"]
     for name in ("baseline", "metric", "flip_chance"):

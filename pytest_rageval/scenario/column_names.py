@@ -77,7 +77,8 @@ def read_field(column: str) -> tuple[str, int] | None:
     """Return the field that a column is named after, and the rank of the name, 0 for the best.
 
     None for any other name, also for a misspelt one. A header in two languages,
-    ``question(问题)``, is named after a field unless its parts disagree.
+    ``question(问题)``, is named after a field unless its parts disagree. One part that is not known
+    counts as a translation if it is not ASCII, but not beside a name of ``answer``.
 
     >>> read_field("Reference Answer"), read_field("answer(参考答案)")
     (('references', 5), None)
@@ -86,7 +87,7 @@ def read_field(column: str) -> tuple[str, int] | None:
     known = [found for part in parts if (found := _READ.get(part))]
     others = [part for part in parts if part not in _READ]
     fields = {field for field, _ in known}
-    # A translation may be unknown, but not of what may be an answer or the gold.
+    # A translation may be unknown, but beside "answer" it may say that this is the gold.
     is_unsure = len(parts) > 2 or any(part.isascii() for part in others) or fields <= {"answer"}
     if len(fields) != 1 or (others and is_unsure):
         return None
@@ -129,13 +130,14 @@ def may_be(column: str, field: str) -> bool:
 
 
 def _misspelt(name: str) -> str | None:
-    """Return the known name that ``name`` differs from by letters, not by a word."""
+    """Return the known name that ``name`` differs from by letters, not by a word; None if none."""
     for near in difflib.get_close_matches(name[:100], _FIELD_OF, n=3, cutoff=0.8):
         words, meant = name.split("_"), near.split("_")
         alike = len(words) == len(meant) and all(
             difflib.SequenceMatcher(None, word, other).ratio() >= 0.7
             for word, other in zip(words, meant, strict=True)
         )
+        # "answers" is no misspelt "answer": they may be the expected ones.
         if alike and not (_FIELD_OF[near] == "answer" and near in name):
             return near
     return None
@@ -146,8 +148,8 @@ def proposed_columns(
 ) -> dict[str, str]:
     """Return the column to propose for each ``wanted`` field that a ``free`` column fits.
 
-    ``served`` are the fields that other columns serve. No column is proposed twice, and
-    ``context``, ``documents`` and ``passages`` for ``contexts`` only where there are answers and
+    ``served`` are the fields that other columns serve. No column is proposed twice. ``context``,
+    ``documents`` and ``passages`` are proposed for ``contexts`` only where there are answers and
     references: in data that a system has yet to answer they are what should be found.
     """
     found: dict[str, str] = {}
@@ -219,8 +221,13 @@ _WORDS: Final[dict[str, str]] = {
     "hint band tolerance tool tools 标签 "
     "编号 序号 数量 长度 类型 类别 分类 难度 语言 主题 日期 时间 耗时 延迟 理由 原因 备注 反馈",
 }
+"""Words of columns' names by what they say of the column; a word may be of several kinds."""
+
 _EXACT_BELOW: Final = 5
-"""Shorter words must be equal; longer ones may begin or end one: ``Testfrage``, ``questions``."""
+"""Shorter words must be equal; longer ones may begin or end one: ``Testfrage``, ``questions``.
+
+Words not in ASCII may also be inside of one, from two characters on.
+"""
 
 _ASIAN: Final = re.compile("[\u2e80-\uffff]")
 
@@ -228,7 +235,7 @@ _KINDS: Final = {kind: tuple(text.split()) for kind, text in _WORDS.items()}
 
 
 def kinds_of(name: str) -> frozenset[str]:
-    """Return the kinds of the words in a column's name.
+    """Return the kinds of the words in a column's name; a single letter counts if it is all of it.
 
     >>> sorted(kinds_of("expectedAnswer")), sorted(kinds_of("Testfrage"))
     (['answer', 'gold'], ['question'])

@@ -138,7 +138,7 @@ def variants_of(tree: YamlTree, overrides: Iterable[Override] = ()) -> tuple[str
 
 
 def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
-    """Return the tree of a scenario file's ``text``; raises ScenarioError when it has no keys."""
+    """Return the tree of a scenario's ``text``; raises ScenarioError if it is no scenario's."""
     tree = parse_json(text, shown) if path.suffix.lower() == ".json" else parse_yaml(text, shown)
     if not isinstance(tree.data, dict):
         found = "nothing" if tree.data is None else f"a {kind_of(tree.data)}"
@@ -160,7 +160,7 @@ def inspect_tree(
 
     ``path`` is the file that data files are relative to. ``name_of`` returns the name that
     results use for a metric: an override finds its value by that, however the file writes it.
-    ``variant`` is laid over the rest; without a name none is, and ``variants`` is only checked.
+    ``variant`` is laid over the rest, if the tree has it. Raises ScenarioError for bad overrides.
     """
     overrides = list(overrides)
     pinned = tuple(pinned_runs(tree.data.get("compare")))
@@ -176,7 +176,7 @@ def inspect_tree(
     tree.data.pop(VARIANTS, None)
     rest = [*laid, *(override for override in overrides if override not in first)]
     ours = [override for override in rest if override.path[0] in Scenario.model_fields]
-    ours.sort(key=lambda override: override.path[0] != "models")  # before they are named
+    ours.sort(key=lambda override: override.path[0] != "models")  # before roles name them
     # Keys of other systems first: translated later, they would win over ours.
     theirs = [override for override in rest if override not in ours]
     applied += [override.apply(tree) for override in theirs]
@@ -246,7 +246,7 @@ def decode_scenario(raw: bytes, shown: str) -> str:
 def problems_by_line(
     noted: Iterable[Problem], found: Iterable[Problem], tree: YamlTree
 ) -> list[Problem]:
-    """Return problems by file and line; ``found`` ones name keys as the file writes them."""
+    """Return problems by file and line; ``found`` ones get the names that the file has for keys."""
     named = [replace(problem, message=tree.as_written(problem.message)) for problem in found]
     return sorted([*noted, *named], key=_by_line)
 
@@ -291,7 +291,7 @@ def parse_json(text: str, source: str) -> YamlTree:
 
 
 def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a scenario without its rows: one that is too deep is invalid, not the scenario."""
+    """Return a scenario without its rows: a row that is too deep leaves the scenario valid."""
     dataset = data.get("dataset")
     return {**data, "dataset": {**dataset, "rows": None}} if isinstance(dataset, dict) else data
 
@@ -307,7 +307,7 @@ def _as_yaml(text: str, source: str, error: Exception) -> YamlTree:
 
 
 def _for_yaml(text: str) -> str:
-    """Return ``text`` as YAML can read it: every value on its line, if not to the character."""
+    """Return JSON as YAML can read it, for the lines of values; the values may be others."""
     parts, done = [], 0
     for string in _STRING.finditer(text):
         blanks = text[done : string.start()].replace("\t", " ")

@@ -60,7 +60,10 @@ class Override(Value, frozen=True):
         return _limits(self.path[2:] if in_variant else self.path, self.value)
 
     def apply(self, tree: YamlTree, name_of: NameOf = str) -> str | None:
-        """Put the value into the tree and return the dotted name of what was overridden."""
+        """Put the value into the tree and return the dotted name of what was overridden.
+
+        None where ``only_present`` forbids it. Raises ScenarioError for what has no place.
+        """
         if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
             return None
         self._check_variant(tree)
@@ -91,7 +94,7 @@ class Override(Value, frozen=True):
     def _change_model(self, tree: YamlTree) -> None:
         """Make room in a role for the profile that the value names, if it names one.
 
-        Another model of an option is asked at the server of the profile that is named now.
+        A model that an option names is asked at the server of the profile that was named before.
         """
         role, step = self.path
         section = tree.data.get(role)
@@ -139,7 +142,7 @@ def key_name(path: YamlPath) -> str:
 def _take_away(tree: YamlTree, steps: YamlPath) -> bool:
     """Remove the key at ``steps`` if null means no more than its absence; return whether it does.
 
-    False too for a key that is absent and unknown to the schema, which has to say so.
+    False too for a key that is absent and that the schema, which is to say so, does not know.
     """
     # Not at the top: the controller of xdist reads overrides, and needs no schema for them.
     from pytest_rageval.scenario.schema import null_says_something
@@ -228,7 +231,7 @@ def compared_with(present: Any, names: Sequence[str]) -> Any:
 
 
 def pinned_runs(compare: Any) -> list[str]:
-    """Return the runs with ``looks`` in ``compare`` as a file has it.
+    """Return the runs with ``looks`` other than 1 in ``compare`` as a file has it.
 
     >>> pinned_runs(["main", {"baseline": "v1", "looks": 50}])
     ['v1']
@@ -239,11 +242,12 @@ def pinned_runs(compare: Any) -> list[str]:
 
 
 _OF_ONE_RUN: Final = ("baseline", "run_old_path", "looks")
+"""Keys that a run does not hand on to the one that takes its place."""
 
 
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
     """Expand the short forms on ``path``; drop what ``value`` takes the place of."""
-    if path[0] != "gates":
+    if path[0] != "gates":  # their metrics are named later: ``_expand_mean``
         expand_short_forms(tree, path)
     compare = tree.data.get("compare")
     if path == ("compare", "baseline") and value is not None and isinstance(compare, dict):
@@ -255,8 +259,8 @@ def _take_profile(
 ) -> None:
     """Let the profile say which model is asked, where and with which key; the rest stays.
 
-    So does what an option has set before, if it is none of these, or if the profile is named as
-    such. A profile that has a price alone says nothing of where.
+    What an option has set before stays, too: all of it if ``path`` ends in ``profile``, else what
+    is none of these. A profile with nothing but a price does not say where.
     """
     role, step = path
     of_profile = tree.data["models"][name]
@@ -272,18 +276,18 @@ def _take_profile(
 
 
 def _is_set_by_option(tree: YamlTree, path: tuple[str, str]) -> bool:
-    """Return whether an option, none of the file's variants, has set just this value."""
+    """Return whether an option has set this very key, not the whole section; no variant is one."""
     source = tree.where(path)
     is_of_file = source == tree.source or source.startswith(f"{tree.source}:")
     return not is_of_file and source != tree.where(path[:1])
 
 
 def _stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> None:
-    """Name the profile as one where its name stands for the model: its server and key stay."""
+    """Name a profile that stood in place of a model as ``profile``: its server and key stay."""
     name = present.get("model")
     if "profile" in present or not names_profile(tree.data, name):
         return
-    if {*(tree.data["models"][name] or ())} != {"price"}:  # which is that of its own model
+    if {*(tree.data["models"][name] or ())} != {"price"}:  # a price is that of its own model
         tree.data[role] = {"profile": name, **present}
 
 
@@ -332,7 +336,7 @@ def parse_assignment(flag: str, text: str) -> tuple[str, float]:
 
 
 def number_override(section: str) -> Callable[[str, str], Override]:
-    """Return a parser of ``NAME=NUMBER`` into an override of ``section``."""
+    """Return a parser of ``NAME=NUMBER`` into an override of ``section``; it raises OptionError."""
 
     def parse(flag: str, text: str) -> Override:
         name, value = parse_assignment(flag, text)
@@ -349,7 +353,7 @@ def _gate_steps(name: str) -> list[str]:
 
 
 def compare_fail_override(flag: str, text: str) -> Override:
-    """Return the override that ``METRIC:DROP`` or ``METRIC:DROP:MODE`` asks for."""
+    """Return the override for ``METRIC:DROP`` or ``METRIC:DROP:MODE``, else raise OptionError."""
     metric, _, rest = text.partition(":")
     drop, colon, mode = rest.partition(":")
     try:
@@ -364,7 +368,7 @@ def compare_fail_override(flag: str, text: str) -> Override:
 
 
 def fail_under_override(flag: str, text: str) -> Override:
-    """Return the override that sets the least mean of the weighted score."""
+    """Return the override for the least mean of weighted_score, 0 to 1; else raise OptionError."""
     try:
         least = float(text)
     except ValueError:
@@ -378,7 +382,8 @@ def fail_under_override(flag: str, text: str) -> Override:
 def set_override(flag: str, text: str) -> Override:
     """Return the override that ``path.to.key=value`` asks for; the value is read as YAML.
 
-    A key with dots in it is written in double quotes: ``doc_weights."a.pdf"=2``.
+    A key with dots in it is written in double quotes: ``doc_weights."a.pdf"=2``. Raises
+    OptionError.
     """
     where = f"{flag} {shorten(text)}"
     path_text, sign, value_text = _split_assignment(text)

@@ -60,8 +60,9 @@ def patch_file(
 ) -> tuple[str, ...]:
     """Write ``changes`` into a scenario file; return the dotted names of what really changed.
 
-    ``name_of`` maps the name of a metric in either to the one that results use. Raises
-    ScenarioError, and leaves the file alone, if it would have new problems.
+    ``name_of`` maps a metric's name, in the changes or the file, to the one that results use.
+    Raises ScenarioError, and leaves the file alone, if it cannot be changed, or would have new
+    problems, or a key or password in it.
     """
     path = Path(path)
     shown = path.name
@@ -86,7 +87,7 @@ def patch_file(
 def try_patch(
     path: str | os.PathLike[str], changes: Changes, find_problems: Find, name_of: NameOf = str
 ) -> tuple[str, ...]:
-    """Return the names that ``patch_file`` would change; the file is only read."""
+    """Return the names that ``patch_file`` would change, or raise as it would; only read."""
     path = Path(path)
     text = decode_scenario(_read(path, path.name), path.name)
     return patched_text(text, changes, path, find_problems, name_of)[1]
@@ -179,7 +180,7 @@ def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator
     """Put ``value`` into the tree and yield the paths of what really changed."""
     written = path if isinstance(value, dict) else _as_written(tree.data, path)
     if value is None and written != path and len(path) == 1 and path[0] in tree.data:
-        _remove(tree, path)  # the rest of a model stands beside it
+        _remove(tree, path)  # beside ``judge_model``, ``judge`` has the rest
         yield path
     path = as_named(tree.data, written, name_of)
     present = value_at(tree.data, path)
@@ -221,7 +222,7 @@ def _as_written(data: Any, path: Steps) -> Steps:
 def _put(tree: YamlTree, path: Steps, value: Any) -> None:
     """Set the value at ``path``, with room made for it as overrides do."""
     expand_short_forms(tree, path)
-    if path[1:] == ("model",) and path[0] in ROLES:  # none of a server is left in the file
+    if path[1:] == ("model",) and path[0] in ROLES:  # else the profile would stay
         present = tree.data.get(path[0])
         if isinstance(present, dict) and names_profile(tree.data, present.get("model")):
             del present["model"]

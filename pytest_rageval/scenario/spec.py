@@ -54,7 +54,7 @@ FLAG: Final[dict[str, Any]] = {
     "pattern": r"^([01]|[tT]([rR][uU][eE])?|[fF]([aA][lL][sS][eE])?|[yY]([eE][sS])?|[nN][oO]?"
     r"|[oO]([nN]|[fF][fF]))$",
 }
-"""Also the words that YAML 1.1 takes for true and false, and YAML 1.2, as editors read it, not."""
+"""Also words that are true and false in YAML 1.1, but texts in YAML 1.2, which editors read."""
 
 
 def _refuse_bool(value: Any) -> Any:
@@ -166,7 +166,7 @@ class EditorSchema(GenerateJsonSchema):
 
 
 def without_own_keys(value: Any) -> Any:
-    """Return a mapping without the user's own keys, which begin with ``x-``."""
+    """Return a mapping without the user's own keys, ``x-...``; any other value as it is."""
     if not isinstance(value, Mapping):
         return value
     return {key: inner for key, inner in value.items() if not str(key).startswith("x-")}
@@ -182,7 +182,7 @@ class Spec(BaseModel):
     other_forms: ClassVar[Sequence[JsonSchemaValue]] = ()
     """The schemas of what else may stand in place of the mapping."""
     one_of: ClassVar[Sequence[Sequence[str]]] = ()
-    """Alternatives, a key or a pair of keys each: the mapping must have one of them."""
+    """Alternatives, one or more keys each, of which the JSON Schema demands one."""
     null_is_empty: ClassVar[bool] = False
     """Whether null is a mapping without keys."""
 
@@ -215,7 +215,7 @@ class Spec(BaseModel):
 
 
 class Forms:
-    """Says in the JSON Schema of a value which types a validator before it reads."""
+    """Lists for the JSON Schema the types that a BeforeValidator of the value reads."""
 
     def __init__(self, *types: Any) -> None:
         self._types = types
@@ -234,7 +234,7 @@ def with_one_of(*ways: Sequence[str]) -> dict[str, Any]:
 
 
 def _bare(field: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a key's value that stands alone for its mapping; there, not null."""
+    """Return the schema of a key's value where it stands alone for its mapping: never null."""
     found = {key: value for key, value in field.items() if key not in _SAID_OF_KEYS}
     if "anyOf" in found:
         found["anyOf"] = [form for form in found["anyOf"] if form != {"type": "null"}]
@@ -336,7 +336,7 @@ def existing(location: YamlPath, data: Any) -> YamlPath:
 
 
 def model_at(annotation: Any, location: Iterable[str | int]) -> type[BaseModel] | None:
-    """Return the model of the value at ``location`` of a value of this type."""
+    """Return the model of the value at ``location`` in this type, or of the mapping around it."""
     model = model_in(annotation)
     for step in location:
         field = model.model_fields.get(str(step)) if model is not None else None
@@ -413,7 +413,7 @@ def _shown(value: Any, *, may_quote: bool) -> str:
 def is_secret(location: YamlPath) -> bool:
     """Return whether keys or passwords may stand at a path of a scenario, even by mistake."""
     if location[:1] == ("target",) and len(location) == 1:
-        return True  # a mapping whose keys cannot be read has no place inside
+        return True  # the whole of it may hold any of the keys below
     of_models = location[:1] and location[0] in ("judge", "embedding", "models", "target")
     return bool(of_models) and any(step in _SECRETS for step in location)
 

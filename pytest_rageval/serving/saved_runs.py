@@ -137,11 +137,11 @@ def compare_saved(
     """Return run ``a`` against the older run ``b``, as ``compare`` of a scenario does, JSON-plain.
 
     Samples are paired by id and weigh as in A, as do the metrics. A metric with another definition
-    in B is not compared. ``metrics`` is as in ``results.json``, with the ``verdict`` in a word.
-    ``n`` counts the samples that both runs have; of those that both scored, ``worse`` are the
-    ``worst`` whose weighted score fell most, with the cause in A where that is known; ``better``
-    and ``fell`` count the others and all that fell: None where the weighted scores cannot be
-    compared. ``remarks`` say what is odd.
+    in B is not compared. ``metrics`` is as in ``results.json``, with the ``verdict`` in a word, and
+    ``test``, ``alpha`` and ``correction`` are as there. ``n`` counts the samples that both runs
+    have; of those with a weight that both scored, ``worse`` are the ``worst`` whose weighted score
+    fell most, with the cause in A where that is known; ``better`` counts those that rose, ``fell``
+    all that fell: None where the weighted scores cannot be compared. ``remarks`` say what is odd.
 
     Raises BaselineError for a file that cannot be used.
     """
@@ -189,6 +189,7 @@ def _redefined(ours: StoredRun, theirs: StoredRun) -> Iterator[tuple[str, str]]:
             continue
         if was.definition != column.definition:
             change = f"was {was.definition or 'not described'}, is {column.definition}"
+        # What 0.25 enters the weighted score as also tells the direction and ``as_is``.
         elif (was.range, was.to_unit(0.25)) != (column.range, column.to_unit(0.25)):
             change = f"was {_scale(was)}, is {_scale(column)}"
         else:
@@ -222,7 +223,7 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
         ours.plan.info,
         compare=(Comparing(baseline.name, test=test),),
         baselines={baseline.name: baseline},
-        sample=None,
+        sample=None,  # estimates would need the run of ``against``, which is not at hand
     )
     result = summarize_scenario(info, ours.samples, complete=ours.head.complete)
     n = len(ours.samples)
@@ -340,7 +341,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def row_place(root: Path, run: Path, about: SavedScenario, sample_id: str) -> str:
-    """Return ``file:line``, relative to ``root``, or ``""`` where it is not known.
+    """Return ``file:line`` of a sample's row, relative to ``root``, or "" where it is not known.
 
     ``run`` is the run's folder and ``about`` what its ``results.json`` says of the scenario. Not
     known: rows of a file outside of ``root``, of one that has changed since, of a format without

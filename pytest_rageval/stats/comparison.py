@@ -118,7 +118,7 @@ def _weighted_in_both(result: ScenarioResult, baseline: Baseline) -> list[Sample
 
 
 def uneven_samples(result: ScenarioResult, baseline: Baseline) -> frozenset[str]:
-    """Return the ids of samples with two weighted scores that leave out a metric of one run."""
+    """Return the ids of samples whose weighted scores leave out what only one run scored."""
     both = _weighted_in_both(result, baseline)
     seen = ((one, *_weighed_before(result.info, one, baseline)) for one in both)
     return frozenset(

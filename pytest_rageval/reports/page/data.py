@@ -55,7 +55,7 @@ from pytest_rageval.text.printable import one_line
 
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
-    """Yield each decided gate: its options, and its verdict under ``run``."""
+    """Yield each gate: what the page decides it from, and under ``run`` its verdict of the run."""
     made = [UnscoredGate(), *make_gates(result.info.gates, result.info)]
     gates = {gate.name: _for_page(gate, result) for gate in made}
     unknown = {"kind": AS_RUN, "targets": [WEIGHTED_SCORE]}  # added by a hook
@@ -71,9 +71,10 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 
 
 def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
-    """Return what the page decides a gate from; not one that fails whatever the weights are.
+    """Return what the page decides a gate from; some keep the verdict of the run, ``AS_RUN``.
 
-    Nor one of a sampled run: the page has no scores of the rows that were not asked.
+    These are all gates of a sampled run, as the page has no scores of the rows that were not asked,
+    and those on figures that are not believed, or might not be with other weights.
     """
     if result.info.sample is not None:
         return Gate.for_page(gate)
@@ -85,7 +86,7 @@ def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
 
 
 def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a gate on a mean says beside it, apart from how many samples it is over."""
+    """Return what a gate says beside its mean, except of how many samples that is."""
     if asked["kind"] != "mean":
         return {}
     target, mean = asked["target"], result.mean_of(asked["target"])
@@ -97,7 +98,7 @@ def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
 
 
 def required_names(info: ScenarioInfo) -> frozenset[str]:
-    """Return the scores that a threshold or a gate needs: a sample without them is an error."""
+    """Return the scores that a threshold or a gate needs; ``_unjudged`` has who may lack them."""
     return frozenset(info.thresholds).union(
         *(gate.targets for gate in make_gates(info.gates, info))
     )
@@ -116,9 +117,9 @@ def page_data(
 ) -> dict[str, Any]:
     """Return the data as JSON types; ``taken`` bytes of the page are used already.
 
-    ``trend`` are the complete runs of this scenario, oldest first, with this one at the end.
+    ``trend`` are the complete runs of this scenario, oldest first; this one, if complete, is last.
     Texts are cut so that a page of 1,000 samples stays below 1 MB, and larger ones grow in
-    proportion up to 10,000; scores never are.
+    proportion up to 10,000; scores are never left out.
     """
     plain = {
         **run_data(result),
@@ -132,9 +133,9 @@ def page_data(
 
 
 def _missing(result: ScenarioResult) -> list[tuple[str, str, bool]]:
-    """Return what is missing in the figures, each with the reason, and whether something failed.
+    """Return what is missing in the figures: a text, the reason, and whether something failed.
 
-    Not what is warned of anyway.
+    Without what ``_scenario`` has among the warnings.
     """
     warned = set(map(str, control_remarks(result)))
     return [
@@ -162,9 +163,10 @@ def run_data(result: ScenarioResult) -> dict[str, Any]:
 def texts_that_fit(
     results: Sequence[ScenarioResult], plain: Any, taken: int
 ) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Return the long fields of each result's samples, as positions in the texts beside them.
+    """Return the long fields of each result's samples, and the texts that these are positions in.
 
-    ``plain`` is what else the page holds, beside ``taken`` bytes of scripts and style.
+    ``plain`` is what else the page holds, beside ``taken`` bytes of scripts and style. Tables of
+    support have a size of their own.
     """
     n = sum(len(result.samples) for result in results)
     thousands = min(max(n / 1000, 1.0), _MOST_THOUSANDS)
@@ -214,7 +216,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
 
 
 def _doubtful(result: ScenarioResult) -> dict[str, list[str]]:
-    """Return the figures that are grey: of a judge that filled holes and is not believed."""
+    """Return the figures to show in grey: they count grades of a judge that is not believed."""
     names = doubtful_figures(result)
     return {"doubtful": sorted(names)} if names else {}
 
@@ -324,9 +326,9 @@ def _counted(ids: Sequence[str]) -> dict[str, Any]:
 def _pairs(
     result: ScenarioResult, baseline: Baseline, metric: str
 ) -> tuple[dict[int, float], list[float | None]]:
-    """Return the scores that the baseline has of the samples, and this run's beside them.
+    """Return this run's scores as they are compared, by position, and all of the baseline.
 
-    The latter only where they are not those of the run, by position: a weighted score is compared
+    The former only where they differ from those that the page has: a weighted score is compared
     over the metrics that both runs have.
     """
     pairs = [paired_scores(result.info, sample, baseline, metric) for sample in result.samples]
@@ -362,7 +364,11 @@ def _columns(result: ScenarioResult) -> dict[str, Any]:
 
 
 def _unjudged(result: ScenarioResult) -> list[int]:
-    """Return the samples that are errors with any weights, since a required score is missing."""
+    """Return the samples that are errors with any weights: a score that they need is missing.
+
+    Because there is no answer, it was not asked for, or a threshold or gate needs it and it is
+    neither ruled out nor tolerated.
+    """
     required = required_names(result.info) - {WEIGHTED_SCORE} - set(result.info.tolerated)
     return [
         at
@@ -379,7 +385,7 @@ def _unjudged(result: ScenarioResult) -> list[int]:
 
 
 def _texts(result: ScenarioResult, pool: TextPool) -> dict[str, Any]:
-    """Return the long fields of the samples, as positions in ``texts``."""
+    """Return the long fields of the samples, as positions in ``pool.texts``."""
     samples = result.samples
     names = _remark_names(result)
     number = {name: at for at, name in enumerate(names)}
@@ -403,12 +409,12 @@ _SHARES: Final = {"error": 1, "reason": 2, "details": 2, "raw": 2, "cause": 2}
 
 
 def _remark_names(result: ScenarioResult) -> list[str]:
-    """Return the metrics and rows that remarks are about, each once."""
+    """Return the metrics, rows and causes that remarks are about, each once, sorted."""
     return sorted({name for sample in result.samples for _, name, _ in _remarks(sample)})
 
 
 def _listed(pool: TextPool, texts: Sequence[str] | None, share: int) -> list[int] | None:
-    """Return the positions of the first texts; minus the number of further texts comes last."""
+    """Return the positions of the first texts; if there are more, minus their number is last."""
     if texts is None:
         return None
     more = len(texts) - MOST_LISTED

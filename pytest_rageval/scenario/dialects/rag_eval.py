@@ -43,8 +43,9 @@ _RUNTIME_KEYS = ("batch_size", "app_concurrency", "metric_concurrency", "max_sam
 def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     """Rewrite rag_eval's keys in ``tree`` and return a warning for each without a counterpart.
 
-    A tree without such keys is left as it is. ``given`` are the paths of our keys that overrides
-    set afterwards. What is wrong goes to the tree's problems.
+    Beside them it takes out unknown keys and metrics named twice, with warnings. A tree without
+    rag_eval's keys is left as it is. ``given`` are the paths of our keys that overrides set
+    afterwards. What is wrong goes to the tree's problems.
     """
     warnings = []
     if not tree.data.keys().isdisjoint(_OWN_KEYS):
@@ -98,7 +99,7 @@ def _leave_copies_out(tree: YamlTree) -> list[str]:
 
 
 def has_our_key(data: Mapping[str | int, Any], path: YamlPath) -> bool:
-    """Return whether our key says it already: a ``judge`` without a model says the rest alone."""
+    """Return whether ``data`` has our key at ``path``; ``profile`` beside it counts as it."""
     section = data.get(path[0])
     if len(path) == 1 or not isinstance(section, dict | None):
         return path[0] in data
@@ -107,7 +108,10 @@ def has_our_key(data: Mapping[str | int, Any], path: YamlPath) -> bool:
 
 
 def _translate_mode(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
-    """Turn the adapter of ``mode: online`` into a target; return a warning for each lost key."""
+    """Turn the adapter of ``mode: online`` into a target; return a warning for each lost key.
+
+    An adapter or a target that does not fit the mode is a problem of the tree.
+    """
     mode = tree.data.pop("mode", None)
     adapter, target = tree.data.get("app_adapter"), tree.data.get("target")
     is_named = target is not None or any(path[0] == "target" for path in given)
@@ -158,7 +162,10 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
 
 
 def _move_setting(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
-    """Move a value of ``runtime``, unless nobody is named whom it is about."""
+    """Move a value of ``runtime``, unless there is no judge or target that it is about.
+
+    Where our key for it is given, too, that is a problem, unless an option gave the value.
+    """
     expand_short_forms(tree, new)
     if tree.has(new) and not tree.is_overridden(old):
         tree.problem(old, f"{dotted(old)} and {dotted(new)} say the same; keep one of them")

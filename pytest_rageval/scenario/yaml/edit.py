@@ -55,7 +55,7 @@ def edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 def _for_yaml(text: str) -> str:
     """Return text with blanks for tabs, which JSON indents with and PyYAML refuses.
 
-    Only where the values are is read from it.
+    Of the result only the places of values are used.
     """
     return text.replace("\t", " ")
 
@@ -226,7 +226,7 @@ class _Editor:
             self._add_to_flow(node, places, texts, by_line=len(kept) == len(entries))
 
     def _cut_from_flow(self, entries: Sequence[_Entry], kept: Sequence[_Entry], at: int) -> None:
-        """Take an entry out, with the comma after it; the last one has none."""
+        """Take an entry out, with the comma after it or, if no kept entry follows, before it."""
         entry = entries[at]
         if any(later in kept for later in entries[at:]):
             end = entries[at + 1].first
@@ -319,7 +319,7 @@ def _name(key: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of a mapping: its value follows ``colon``, from ``start`` to ``end``."""
+    """An entry: ``start`` to ``end`` of its value are behind ``colon``, which is -1 without one."""
 
     key: Any
     value: Any

@@ -238,14 +238,14 @@ class _AgentTools:
 
     @property
     def _entries(self) -> list[ScenarioEntry]:
-        """The scenarios, as long as all their files are as they were read."""
+        """The scenarios that were read last, [] once the file of one has changed."""
         known = self._entries_read
         is_same = all(mtime == _changed_at(entry.path) for entry, mtime in known)
         return [entry for entry, _ in known] if is_same else []
 
     @property
     def _titles(self) -> dict[str, tuple[ScenarioEntry, str]]:
-        """The known scenarios, and the names under which runs are kept, by path and by these."""
+        """The known scenarios, once for each name of their runs, by path and by that name."""
         kept = [(entry, title) for entry in self._entries for title in entry.titles]
         by_path = {title_of(one.shown, one.variant_of(title)): (one, title) for one, title in kept}
         return by_path | {title: (one, title) for one, title in kept}

@@ -1,4 +1,4 @@
-"""Serves tools over MCP on stdin and stdout, which nothing else can use meanwhile."""
+"""Serves tools over MCP on stdin and stdout, which nothing else can use from then on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def take_descriptors() -> tuple[int, int]:
 
 
 _ANSWER_S: Final = 5.0
-"""How long requests that came before the end of stdin may take."""
+"""How long requests that came before the end of stdin may still take after it."""
 _CANCEL_S: Final = 10.0
 """How long what is cancelled may take to end."""
 _LISTED: Final = 5
@@ -82,7 +82,7 @@ class Tool:
 
 
 def serve_tools(name: str, version: str, tools: Sequence[Tool], instructions: str = "") -> int:
-    """Serve ``tools`` until stdin ends, or SIGINT or SIGTERM comes; return the exit status 0.
+    """Serve ``tools`` until stdin ends, or SIGINT, SIGTERM or SIGHUP; return the exit status 0.
 
     From then on the process prints to stderr, and reads nothing: descriptor 1 is a copy of 2, and
     0 the null device. Raises MissingExtraError without the package mcp.
@@ -115,8 +115,9 @@ def _own_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
 class _Wire:
     """The lines of the protocol, as the SDK's transport reads and writes them.
 
-    ``ended`` is set when stdin has ended and what was asked is answered, or stdout is closed. Reads
-    and writes block in daemon threads: unlike the SDK's own they do not keep the process alive.
+    ``ended`` is set when stdin has ended and what was asked is answered, or takes too long, when
+    stdout is closed, and by signals. Reads and writes block in daemon threads: unlike the SDK's own
+    they do not keep the process alive.
     """
 
     def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:

@@ -174,7 +174,7 @@ class AppService:
     async def upload(self, name: str, parts: AsyncIterator[bytes]) -> dict[str, Any]:
         """Keep a file that is sent, and return its name."""
         await self._found()
-        async with self._uploading:  # one at a time fills the disk no faster
+        async with self._uploading:  # one at a time: many could fill the disk
             return {"file": await self._files.save(name, parts, self._home)}
 
     async def propose(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -205,8 +205,8 @@ class AppService:
     async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
         """Start a run with other settings, of some variants; refused while there is one.
 
-        And refused where the file has changed since what was edited was read: an edited end of a
-        threshold comes with the other end as it was.
+        Refused, too, where the file has changed since the page read it: the body has both ends of a
+        threshold of which one is edited, and the other may be outdated.
         """
         await self._found(fresh=self._is_outdated())
         entry, figures = await self._outline(scenario)
@@ -269,7 +269,7 @@ class AppService:
             return {"event": "contest", "gate": event["gate"], "contest": ranked}
         if "folder" not in event:
             return {**event, "point": None}
-        # Not that of the entry: output_dir may have been edited while the run waited.
+        # Not the base of the entry: output_dir may have been edited while the run waited.
         folder = Path(event["folder"])
         base = base_of(folder, title_of(event["name"], event["variant"]))
         point = read_point(base, folder.relative_to(base).as_posix())
@@ -331,7 +331,10 @@ def _shared(outline: Outline) -> dict[str, Any]:
 
 
 def _read_whole(body: dict[str, Any], figures: dict[str, Any], path: Path) -> Settings:
-    """Return what a body changes, with the weights of all metrics where the file has none yet."""
+    """Return what a body changes, with the weights of all metrics where the file has none yet.
+
+    With ``metric_weights``, a metric that these do not name would weigh 1.
+    """
     settings = read_settings(body, figures)
     try:
         weights = inspect_scenario(path)[0].scenario.metric_weights

@@ -1,6 +1,6 @@
 """DB-GPT's evaluation requests, laid over a scenario of the project: what to run, on which rows.
 
-A request has rows, names and numbers. What it could be that names a file or a module is refused.
+A request has rows, names, numbers and a prompt. What could name a file or a module is refused.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def lay_over(request: EvaluationRequest, scenario: Scenario) -> Changes:
 
 
 def _lacks_answers(request: EvaluationRequest, scenario: Scenario) -> bool:
-    """Return whether the rows need a target; refuses some that have an answer beside others."""
+    """Return whether the rows need a target; refuses rows with an answer beside rows without."""
     rows: Sequence[Mapping[str, Any]] = request.body["datasets"]
     lacking = [at for at, row in enumerate(rows, 1) if not _is_answered(row)]
     if 0 < len(lacking) < len(rows):
@@ -196,7 +196,10 @@ def _is_answered(row: Mapping[str, Any]) -> bool:
 
 
 def _may_join(request: EvaluationRequest, key: str) -> bool:
-    """Return whether a row has what it is joined by, or lacks an answer and is told of that."""
+    """Return whether the scenario's ``answers`` may be joined: a row has an id or the ``key``.
+
+    Also if a row lacks an answer: the run then says why nothing is joined.
+    """
     rows = request.body["datasets"]
     names = {name for row in rows for name, value in row.items() if is_filled(value)}
     has_id = any((read_field(name) or ("",))[0] == "id" for name in names)
@@ -227,7 +230,7 @@ class _Asked:
 
 
 def _asked(written: Any, scenario: Scenario) -> _Asked:
-    """Return a metric; ``written`` is its name, or that over an option."""
+    """Return a metric; ``written`` is its name, or a mapping of that to options."""
     ((name, more),) = written.items() if isinstance(written, dict) else ((written, {}),)
     entries = scenario_data(scenario)["metrics"]
     known = list(zip(scenario.metrics, entries, strict=True))
@@ -247,8 +250,8 @@ def _of_metrics(asked: Sequence[_Asked], scenario: Scenario) -> dict[str, Any]:
     """Return the metrics, and their part of the scenario's thresholds and options."""
     values: dict[str, Any] = {"metrics": [one.entry for one in asked]}
     names = {_result_name(one.spec, scenario) for one in asked}
-    # The scenario writes them, as it is built: a part that is not would be built inside the
-    # comprehension, which ends Python 3.13.0 (its frames' locals: mended in 3.13.1).
+    # Dumped from the whole scenario, whose validators are built: those of a part would be built
+    # inside the comprehension, which crashes Python 3.13.0 (a bug of frames, mended in 3.13.1).
     written = scenario.model_dump(include={"thresholds"}, exclude_unset=True)
     kept = {
         name: bound
@@ -301,7 +304,7 @@ def _definition(spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
 
 
 def _filled(row: Mapping[str, Any], others: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return a row in which a field that it lacks is that of its other column."""
+    """Return a row in which fields that it lacks have the values of their other columns."""
     for name, column in others.items():
         if row.get(column) is not None and all(row.get(own) is None for own in FIELD_ALIASES[name]):
             rest = {key: value for key, value in row.items() if key != column}

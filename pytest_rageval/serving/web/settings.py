@@ -229,7 +229,7 @@ def _gates(body: Mapping[str, Any], outline: Mapping[str, Any]) -> dict[Steps, S
 
 
 def _spelt_out(path: Steps, paths: Collection[Steps]) -> Steps:
-    """Return the path of a metric's mean in full where another gate of the metric has one."""
+    """Return the path of a metric's mean in full where the metric has other gates below it."""
     is_bare = any(one[: len(path)] == path and one != path for one in paths)
     return (*path, "mean") if is_bare else path
 
@@ -244,7 +244,7 @@ def _leaf_paths(gates: Mapping[str, Any], above: Steps = ()) -> Iterator[Steps]:
 
 
 def _emptied(path: Steps, left: Collection[Steps], value: float | None) -> Steps:
-    """Return the longest beginning of a removed gate's path of which nothing would be left."""
+    """Return the shortest beginning of a removed gate's path below which nothing would be left."""
     if value is not None:
         return path
     starts = (path[:end] for end in range(1, len(path) + 1))
@@ -301,7 +301,7 @@ def _option(path: Steps, value: Setting) -> str:
 
 
 def _quoted(step: str) -> str:
-    """Return a step of a path, in quotes unless it is a plain word: they keep dots and blanks."""
+    """Return a step of a path, in quotes, which keep dots and blanks, unless it is a plain word."""
     if step.isidentifier() and step.isascii():
         return step
     escaped = step.replace("\\", "\\\\").replace('"', '\\"')
