@@ -1,4 +1,4 @@
-"""The interval of a weighted mean of scores in 0..1, which no worse answer raises; Student's t."""
+"""The interval of a weighted mean in 0..1, whose ends no worse answer raises; Student's t."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from functools import lru_cache
 from operator import mul
 from typing import Final
 
-# From so many scores on, the scores of each weight are spread over a grid. Whether they are depends
-# on their number alone, so that the ends move with the scores and never jump.
+# Above so many scores, those of each weight are spread over a grid. Whether they are depends on
+# their number alone, so that the ends move with the scores and never jump. Weights share the steps
+# of the grid, but each has the least.
 _MANY: Final = 200
 _GRID: Final = 200
 _LEAST_GRID: Final = 20
 
 _STEP: Final = 0.2
-"""Of the trapezoidal rule, whose error falls as exp(-1/step): here below 1e-9 of the result."""
+"""Of the trapezoidal rule, whose error falls as exp(-c/step): here below 1e-9 of the result."""
 _LEAN: Final = 0.3
 _MOST_LEANING: Final = 0.8
+"""How far the line of the integral leans, in radians: for each unit of skewness, and at most."""
 _NOTHING: Final = 1e-14
+"""The integral ends at a term that is so small beside the first one."""
 _NEAR: Final = 1e-7
-"""How near a root is looked for, in standard deviations; the last step brings it nearer still."""
+"""How near 0 a root is sought, in standard deviations or in log P; the last step goes nearer."""
 
 _NEARLY_NORMAL: Final = 1e6
 """Degrees of freedom with which Student's distribution is the normal one, for a first guess."""
@@ -39,11 +42,12 @@ def mean_bounds(
 ) -> Pair:
     """Return the ends of the interval of the weighted mean of ``values``, which are in 0..1.
 
-    ``weights`` are above 0. Each end is to be on the wrong side of the true mean with a probability
-    of ``tail`` at most (0 < ``tail`` < 1/2): proved for values of 0 and 1 that weigh the same, in
-    simulations true of others, too. Values that depend on each other are to be one value, of the
-    sum of their weights. ``extra`` (above 0) answers that nobody saw are as bad, or as good, as can
-    be: with less than one nothing is proved, and the ends still move with the values.
+    There is one at least; ``weights`` are above 0. Each end is to be on the wrong side of the true
+    mean with a probability of ``tail`` at most (0 < ``tail`` < 1/2): proved for values of 0 and 1
+    that weigh the same, in simulations true of others, too. Values that depend on each other are to
+    be one value, of the sum of their weights. ``extra`` (above 0) answers that nobody saw count as
+    bad, or as good, as can be: with less than one nothing is proved, and the ends still move with
+    the values.
 
     >>> [round(end, 4) for end in mean_bounds([1.0] * 18 + [0.0] * 2, [1.0] * 20, 0.025)]
     [0.683, 0.9877]
@@ -52,6 +56,7 @@ def mean_bounds(
     mean = min(max(math.fsum(map(mul, values, weights)) / total, 0.0), 1.0)
     shares = [weight / total for weight in weights]
     shapes: Shapes = Counter(zip(values, shares, strict=True))
+    # An answer that nobody saw weighs as those seen do on average, each counted by its share.
     unseen = math.fsum(shape * share * share for (_, share), shape in shapes.items())
     if len(values) > _MANY:
         shapes = _on_a_grid(shapes)
@@ -67,8 +72,9 @@ def _lower_end(
 ) -> float:
     """Return the t with P(M <= t) = ``tail``: near it by a formula, then by the integral.
 
-    ``rows`` are scores, their shares of all weight, and how many samples have both; ``unseen`` the
-    latter two of the extra answer.
+    M is the mean if a gamma variable stands for each sample (see ``_Sum``). ``rows`` are scores,
+    their shares of all weight, and how many samples have both; ``unseen`` has the latter two for
+    the extra answer, whose score is 0.
     """
     if mean < _NO_MEAN:
         return 0.0
@@ -93,8 +99,8 @@ class _Atoms:
 def _on_a_grid(shapes: Shapes) -> Shapes:
     """Return scores shared out between the grid's points below and above them.
 
-    The mean stays, the spread grows by half a step at most, and a lower score still only moves
-    downwards.
+    The mean stays, the spread grows by half a step at most, and lowering a score still moves
+    shares downwards only.
     """
     steps = max(_LEAST_GRID, _GRID // len({share for _, share in shapes}))
     found: defaultdict[Pair, float] = defaultdict(float)
@@ -139,7 +145,7 @@ def _root(off: Callable[[float], float], high: float, t: float, slope: float) ->
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """The sum Σ G c, c = w (x - t), of gamma variables G; M <= t where it is below 0.
+    """The sum Σ G c, c = w (x - t), of gamma variables G: M = Σ G w x / Σ G w <= t if it is <= 0.
 
     Its cumulant function is K(s) = -Σ shape · log(1 - s c); at ``saddle`` K'(s) is 0, and
     ``spread`` is the root of K''(s).
@@ -184,9 +190,10 @@ def _probability(of: _Sum) -> float:
 
     Through the saddle point the integrand is a bell (Daniels 1987, Tail probability approximation).
     The line leans the way of steepest descent, by the skewness, lest the integrand oscillate far
-    out; there it goes as sinh, and a bell's tails fall fast.
+    out; its points go as sinh, so that tails that fall as a power only are soon passed.
     """
-    # Near 0 is a pole. -0.6/spread is far right of where K begins, but for an extra answer below 1.
+    # The pole at 0 stays 0.6/spread away. That is well inside of where K is defined; with ``extra``
+    # below 1 it need not be, and 0.6 of the way to the edge of that is the most.
     at = min(of.saddle, max(-0.6 / of.spread, 0.6 / min(of.terms)))
     tilted = [c / (1.0 - at * c) for c in of.terms]
     squares = [a * r * r for a, r in zip(of.shapes, tilted, strict=True)]
@@ -219,9 +226,9 @@ LARGEST_PROBABILITY: Final = math.nextafter(1.0, 0.0)
 def t_quantile(probability: float, degrees: float) -> float:
     """Return x with P(T <= x) = ``probability`` for T with ``degrees`` degrees of freedom.
 
-    ``probability`` lies strictly between 0 and 1, ``degrees`` is positive. For the
-    probabilities that intervals use, the relative error is below 1e-12 up to some thousand degrees,
-    and below 1e-8 up to ten million.
+    ``probability`` lies strictly between 0 and 1, ``degrees`` is positive; ValueError otherwise.
+    For the probabilities that intervals use, the relative error is below 1e-12 up to some thousand
+    degrees, and below 1e-8 up to ten million.
 
     >>> round(t_quantile(0.975, 10), 6)
     2.228139
@@ -266,6 +273,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
+    """Return the continued fraction of I_x(a, b) by Lentz's method."""
     c = 1.0
     d = 1.0 / _away_from_zero(1.0 - (a + b) * x / (a + 1.0))
     result = d

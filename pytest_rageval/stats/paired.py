@@ -49,14 +49,14 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
 
     p-values are adjusted over the metrics in ``tested_together`` (None: all) that have one; the
     others have no adjusted p-value. ``max-t`` is for the permutation test; other tests
-    use Holm's method instead. Where a test has no result, or too few samples differ to reach
-    ``alpha``, ``note`` says why.
+    use Holm's method instead. ``note`` says why a test has no result, why no p could be below
+    ``alpha`` with so few samples that differ, or so few resamples, or that no difference varies.
 
     ``at_once`` exact tests share the time that one may take: with more of them, fewer are exact.
     ``pair`` is what messages call a sample with its two scores.
 
-    Raises ValueError when lengths differ, MissingExtraError if a test needs scipy and it is
-    missing.
+    Raises ValueError for lengths that differ and infinite scores, MissingExtraError if a test needs
+    scipy and it is missing.
     """
     from pytest_rageval.stats.paired_tests import run_paired_test
 
@@ -116,7 +116,7 @@ def over_looks(test: SignificanceTest, looks: int, tests: int = 1) -> Significan
 
     Each has its part of alpha (Bonferroni), and at least as many resamples as reach a p-value of a
     tenth of that part: with few, nothing is significant. ``tests`` is the most p-values of one
-    family: the correction multiplies by their number. Raises ValueError where more than a million
+    family: Holm's method multiplies by their number. Raises ValueError where more than a million
     resamples are needed, and above 10^12 looks.
     """
     if looks == 1:
@@ -281,7 +281,10 @@ class _Reach:
     unit: str
 
     def why_not(self, column: _Column, tested: Tested) -> str:
-        """Return why no differences of so many samples could be significant, or ''."""
+        """Return why no differences of so many samples could be significant, or ''.
+
+        Also why there is no p though some differ.
+        """
         if column.n_nonzero and tested.p_value is None and column.units > 1:
             return tested.note
         times = max(self.family, 1) if self.correction == "holm" else 1

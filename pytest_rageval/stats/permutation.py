@@ -51,8 +51,9 @@ class PermutationResult:
     """The p-value of one measure, in (0, 1], and how it was found.
 
     ``n`` counts the samples that both sides scored, ``n_nonzero`` those that differ. ``smallest_p``
-    is the smallest p that was possible: 2**(1 - n_nonzero), at least 1 / (n_resamples + 1) when
-    sampled, and at least 5e-324, the smallest double. ``n_resamples`` is 0 when exact.
+    is the smallest p that was possible: 2**(1 - n_nonzero), 1 where none differ, at least
+    1 / (n_resamples + 1) when sampled, and at least 5e-324, the smallest double. ``n_resamples`` is
+    0 when exact.
     ``p_adjusted`` is the p-value adjusted by max-T over the family of measures, None for a measure
     outside it.
     """
@@ -77,7 +78,8 @@ def paired_permutation_test(
     """Test whether the scores ``a`` and ``b`` of the same samples differ, two-sided.
 
     A pair with None or NaN does not count, nor does a sample of weight 0. With ``weights`` (finite,
-    not negative) the test uses weight times difference. p is 1 without pairs or differences.
+    not negative) the test uses weight times difference. p is 1 without pairs or differences. Raises
+    ValueError for lengths that differ, infinite scores and less than one resample.
 
     >>> paired_permutation_test([0.5, 0.4, 0.9], [0.3, 0.3, 0.6]).p_value
     0.25
@@ -107,7 +109,8 @@ def sign_flip_tests(
     ``family`` are the columns whose p-values are adjusted for multiple tests, by Westfall and
     Young's step-down max-T with the same flips: for each pattern, the largest
     |Σ ±d_j| / sqrt(Σ d_j²) of the measures that are not yet rejected counts. All patterns are
-    used where at most 16 samples differ. An adjusted p-value is never below the raw one.
+    used where at most 16 samples differ in any of them. An adjusted p-value is never below the raw
+    one.
 
     Raises ValueError for infinite differences and for less than one resample.
     """
@@ -141,6 +144,7 @@ def paired_differences(a: Sequence[float | None], b: Sequence[float | None]) -> 
     """Return a - b, of shape (n,): NaN where a score is missing, 0 for differences by rounding.
 
     Two programs may sum in different orders: without this, n differences of 1e-17 would be n votes.
+    Raises ValueError for lengths that differ and infinite scores.
     """
     if len(a) != len(b):
         raise ValueError(f"a and b are pairs of scores, but there are {len(a)} and {len(b)}")
@@ -221,6 +225,7 @@ def _steps_on_grid(
     """
     sizes = np.abs(differences)
     total = float(sizes.sum())
+    # Twice, as _p_on_grid needs the states of the lower half only.
     most = 2 * min(_MOST_STATES, additions // len(sizes))
     step = float(sizes.max())
     while (remainders := _remainders(sizes, step, total / most)).size:
@@ -379,6 +384,7 @@ class _StepDown:
         return found
 
     def _extreme(self, sums: Array) -> NDArray[np.int64]:
+        """Count for each column the patterns in which it, or one after it, reaches its bound."""
         largest = np.maximum.accumulate(np.abs(sums)[:, ::-1], axis=1)[:, ::-1]
         counts: NDArray[np.int64] = np.count_nonzero(largest >= self._bounds, axis=0)
         return counts

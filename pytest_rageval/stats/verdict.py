@@ -158,7 +158,7 @@ def refuses(sample: SampleResult) -> bool:
 
 
 def is_all_ruled_out(sample: SampleResult) -> bool:
-    """Return whether the row rules every metric out, so that it needs no weighted score."""
+    """Return whether row and run rule every metric out, so that no weighted score is missed."""
     return bool(sample.left_out) and all(is_ruled_out(sample, name) for name in sample.scores)
 
 
@@ -179,7 +179,11 @@ def blamed_metrics(info: ScenarioInfo, sample: SampleResult) -> list[str]:
 
 
 def is_tolerated(info: ScenarioInfo, sample: SampleResult, may_be_missing: Collection[str]) -> bool:
-    """Return whether only metrics in ``may_be_missing`` keep the sample from a weighted score."""
+    """Return whether only metrics in ``may_be_missing`` keep the sample from a weighted score.
+
+    False for one that has its weighted score, for an invalid row, where the target failed, and for
+    what the run did not ask for.
+    """
     if not may_be_missing or sample.invalid is not None or TARGET in sample.errors:
         return False
     blamed = blamed_metrics(info, sample)
@@ -204,7 +208,8 @@ def has_failed(sample: SampleResult, name: str) -> bool:
 def shown_errors(sample: SampleResult) -> dict[str, str]:
     """Return the errors of ``sample`` by metric, ``row`` or ``target``.
 
-    If it could not be judged, the reasons of missing scores are included.
+    If it could not be judged, the reasons of missing scores are included; under ``weighted_score``
+    that all scored metrics weigh 0.
     """
     if sample.outcome != "error" and is_scored(sample.weighted_score):
         return dict(sample.errors)
@@ -259,8 +264,8 @@ _FIGURE = re.compile(
 def error_kind(sample: SampleResult) -> tuple[str, str]:
     """Return what is equal where samples could not be judged for one reason, and the reason.
 
-    Figures differ, as how long a judge was waited for; a status of HTTP is the reason itself.
-    Two empty texts where nothing is known.
+    Figures, as how long a judge was waited for, become 0 in the first, but for a status of HTTP,
+    which is the reason itself. Two empty texts where nothing is known.
     """
     known = list(shown_errors(sample).items())[:_TOLD]
     errors = (f"{shorten(name, _TOLD_WIDTH)}: {shorten(text, _TOLD_WIDTH)}" for name, text in known)

@@ -65,7 +65,7 @@ def change_interval(low: float | None, high: float | None) -> str:
 
 
 def interval_name(alpha: float) -> str:
-    """Return the confidence of an interval, with the digits that keep it from being 100.
+    """Return the name of an interval by its confidence, with digits enough not to be 100 (up to 9).
 
     >>> interval_name(0.05), interval_name(0.0005)
     ('95 % interval', '99.95 % interval')
@@ -119,7 +119,7 @@ def p_figure(p_value: float | None) -> str:
 
 
 def estimate_text(found: Estimate, info: ScenarioInfo) -> str:
-    """Return what an estimated mean is of."""
+    """Return what an estimated mean is of, and its interval."""
     against = "" if info.sample is None else f" and {info.sample.against}"
     changed = "" if found.changed is None else f", {found.changed:,} answers changed"
     asked = f"estimated over all {found.rows:,} rows from {found.asked:,} asked{against}{changed}"

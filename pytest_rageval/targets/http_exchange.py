@@ -55,7 +55,9 @@ _PASSING = (408, 425, 502, 503, 504)
 class Exchange:
     """Sends requests to one service and to where it may redirect. Opens connections when needed.
 
-    Keys go to the host that ``url`` names and to no other, proxies are used for https only.
+    Keys go to the host and port that ``url`` names and to no other (80 and 443 are one), proxies
+    are used for https only. ``allowed_hosts`` are those that it may redirect to without keys, as a
+    name or as ``name:port``.
     """
 
     def __init__(
@@ -76,7 +78,10 @@ class Exchange:
         )
 
     async def send(self, request: Request) -> HttpReply:
-        """Return the reply of a status 2xx; raises ClientError or TargetError for any other."""
+        """Return the reply of a status 2xx.
+
+        Raises ClientError or TargetError for any other, and without a connection.
+        """
         for _ in range(_MOST_REDIRECTS + 1):
             reply = await self._once(request)
             if 200 <= reply.status < 300:
@@ -192,7 +197,8 @@ class Secrets:
 class RequestMaker:
     """Makes the requests of one target; reads the environment once.
 
-    Raises TargetError for a URL that cannot be used.
+    A text as ``body`` that is an object or a list in JSON is sent as JSON. Raises TargetError for a
+    URL that cannot be used, and for a place that names no field.
     """
 
     def __init__(
@@ -236,7 +242,7 @@ class RequestMaker:
             return None
         if self._is_text:
             text = self._body.fill_text(sample, self._variables)
-            if not text and HISTORY not in self._body.fields:  # a list without parts is one
+            if not text and HISTORY not in self._body.fields:  # an empty list is "[]"
                 text = "[]" if self._body.fill(sample, self._variables) == [] else text
             return text.encode("utf-8", "replace")
         return json.dumps(self._body.fill(sample, self._variables)).encode("ascii")
@@ -271,7 +277,9 @@ class RequestMaker:
 
 
 _WORDS = re.compile(r"[A-Za-z .,;:/_-]*|[0-9 .,;:/_-]*")
+"""Words alone, or figures alone, which any answer may hold."""
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
+"""Headers whose literal values hold no key."""
 
 
 def environment(value: Any) -> dict[str, str]:
@@ -314,7 +322,7 @@ _SECRET_WORD = re.compile(
 def missing_variables(where: str, value: Any) -> Iterator[str]:
     """Yield what is wrong with what a value names; never the values of variables.
 
-    A header may name no field: it is the same for all rows.
+    A header must not name a field: it is the same for all rows.
     """
     becomes = "header" if where.startswith("headers") else ""
     for name in sorted(Template(value).variables):

@@ -38,6 +38,7 @@ _STREAMED = tuple(
 )
 """The paths of the parts of a streamed answer, if the scenario names none."""
 
+# Those of an answer that comes in one event.
 _ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
 _SOURCES = one_of(
     "source sources reference references citation citations context contexts document documents "
@@ -60,7 +61,7 @@ _NO_LETTER = re.compile(r"[\W_]+")
 _NODES = (NODE, "nodeName")
 _TURNS = ("langgraph_step", "langgraph_checkpoint_ns", "checkpoint_ns")
 _ID = "id of the message"
-"""What LangGraph says of each turn of a node; some services change the id within a message."""
+"""What tells LangGraph's turns apart, the id only to find calls: it may change in a message."""
 
 Kind = tuple[str, ...]
 Turn = tuple[tuple[str, str], ...]
@@ -72,8 +73,8 @@ class Part:
 
     ``is_aside``: it is known to be no part of an answer. ``node`` is the step of a graph that said
     it, where the event names one (LangGraph, n8n), and ``turn`` what tells its message from others
-    of that step. ``is_of_others``: the user's, or a thought. ``is_partial``: its event says that
-    all of it comes again (Google's ADK).
+    of that step. ``is_of_others``: the user's or a tool's, a thought or a mark. ``is_partial``: its
+    event says that all of it comes again (Google's ADK).
     """
 
     text: str
@@ -87,7 +88,7 @@ class Part:
     turn: Turn = ()
 
     def before_call(self, node: str, turn: Turn) -> Part:
-        """Return the part; of a message that calls a tool, no answer yet, without its turn."""
+        """Return the part, without its turn if it is of this message, which calls a tool."""
         is_of_call = self.node == node and all(dict(turn).get(k, v) == v for k, v in self.turn)
         return replace(self, turn=()) if is_of_call else self
 
@@ -136,7 +137,7 @@ class StreamedAnswer:
 
         heard = event.without(lambda one: one.is_about_other)
         if said := failure(heard):
-            # An envelope that calls this a success will call what follows one, too.
+            # An envelope that calls this a success will call what follows one, too: it mends none.
             self._failure, self._is_formal = said, heard.has_succeeded
             # Of a tool or a step: what comes after may be the answer.
             refuse(failure(heard.without(lambda one: one.may_go_on)))
@@ -212,12 +213,12 @@ class StreamedAnswer:
 
 
 def may_lead(path: JsonPath, value: Any) -> bool:
-    """Return whether a path may lead somewhere; sooner than the message that it does not."""
+    """Return whether a path may lead somewhere: faster than to word the error that it does not."""
     return path.root is None or (isinstance(value, Mapping) and path.root in value)
 
 
 def text_at(path: JsonPath, value: Any) -> Any:
-    """Return the value at a path, its texts by ``[*]`` joined, without those of thoughts.
+    """Return the value at a path; a list of texts is joined, and ``[*]`` leaves thoughts out.
 
     Raises LostPathError where the path leads nowhere.
     """
@@ -278,7 +279,7 @@ def _said(value: Any) -> str | None:
 def _teller_of(data: Any) -> tuple[str, Turn]:
     """Return the step of a graph that says a text, and its turn, by what is said about the text.
 
-    That stands beside it, or around both.
+    That stands behind it in a pair, which may be under ``data``, or else under ``metadata``.
     """
     whole = data if isinstance(data, Mapping) else {}
     pairs = [one for one in (data, whole.get("data")) if isinstance(one, list) and len(one) == 2]
@@ -310,8 +311,8 @@ def _has_sources(data: Any) -> bool:
 def joined(parts: Sequence[Part], *, is_one: bool = False) -> str:
     """Return the answer of a stream; some repeat all that came before, at the end or each time.
 
-    Raises TargetError where parts are of types of which it is not known that they have the answer;
-    ``is_one``: the scenario says so.
+    Raises TargetError for texts of several nodes or messages, for several that grow and, unless the
+    scenario names the types (``is_one``), for those not known to be of one answer.
     """
     parts = _without_partial(parts)
     whole = "".join(part.text for part in parts)
@@ -416,7 +417,7 @@ def grow(texts: Sequence[str]) -> bool:
 
 
 def _refuse_mixture(said: Sequence[Part]) -> None:
-    """Raise TargetError for texts of several types not all known, or an end elsewhere."""
+    """Raise TargetError for types that are not all known as answers, or a last text elsewhere."""
     kinds = _different({part.kind: part.types for part in said})
     if len(kinds) > 1 and not all(map(is_answer, kinds)):
         names = [types[-1] for types in kinds.values() if types]
@@ -436,7 +437,7 @@ def _refuse_mixture(said: Sequence[Part]) -> None:
 
 
 def _different(kinds: dict[Kind, tuple[str, ...]]) -> dict[Kind, tuple[str, ...]]:
-    """Return the types without those of events that leave some of another's away."""
+    """Return the types without those that are a part of another's, whose event left some away."""
     return {
         kind: types
         for kind, types in kinds.items()

@@ -1,4 +1,4 @@
-"""Texts with places for fields of a row and variables: ``{question}``, ``${NAME}``."""
+"""What of a row goes into texts (``{question}``, ``${NAME}``), and to a function's parameters."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _FIELDS = sorted({*FIELD_ALIASES, HISTORY} - {"skip", "xfail"})
 
 
 class Template:
-    """A value of JSON whose texts may name fields of a row; ``fields`` are those that it names.
+    """A value of JSON whose texts may name fields of a row, and variables of the environment.
 
-    A text that is nothing but one place becomes the field itself: contexts stay a list, numbers
-    stay numbers, and what the row lacks is null. Anywhere else a field is put as text: of a list
-    of texts, these with a blank line between them; of ``{history}``, a line for each message, and
-    nothing in a first turn. ``{{question}}`` is the text ``{question}`` itself.
+    ``fields`` and ``variables`` are those that it names. A text that is nothing but the place of a
+    field becomes the field itself: contexts stay a list, numbers stay numbers, and what the row
+    lacks is null. Anywhere else a field is put as text: of a list of texts, these with a blank line
+    between them; of ``{history}``, a line for each message, and nothing in a first turn.
+    ``{{question}}`` is the text ``{question}`` itself.
     Raises TargetError for a name that is no field.
     """
 
@@ -49,7 +50,7 @@ class Template:
         variables: Mapping[str, str],
         escape: Callable[[str], str] = str,
     ) -> Any:
-        """Return the value with the sample's fields; ``escape`` is for each text that is put in.
+        """Return the value with the sample's fields; ``escape`` is for their texts, not variables'.
 
         Raises TargetError where the row has no question, or lacks what a longer text needs.
         """
@@ -58,7 +59,7 @@ class Template:
     def fill_text(self, sample: Sample, variables: Mapping[str, str]) -> str:
         """Return the value, a text, with the sample's fields as text, also a field that is alone.
 
-        Raises TargetError where the row lacks one.
+        Raises TargetError where the row lacks one, other than ``{history}``.
         """
         return _PLACE.sub(_Filling(sample, variables, str).put, self.value)
 
@@ -167,7 +168,7 @@ _SAMPLE_FIELDS: Final = tuple(
     for found in fields(Sample)
     if found.name == HISTORY or found.name not in {*OF_ANSWERS, "cited_sentences", "context_ids"}
 )
-"""What a parameter may be called to get it; of how an answer is judged, nothing."""
+"""What a parameter may be called to get that field; none of citations, refusals and nuggets."""
 _OPEN = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -181,14 +182,15 @@ Arguments = Callable[[Sample], tuple[list[Any], dict[str, Any]]]
 def arguments_of(
     function: Callable[..., object], options: Mapping[str, Any]
 ) -> tuple[Arguments, bool]:
-    """Return how ``function`` is called for a sample; ``options`` go to every call by name.
+    """Return how ``function`` is called for a sample, and whether it gets the history.
 
-    And whether it is handed the messages before the question, or the sample with them.
+    That is: the messages before the question, or the sample with them. ``options`` go to every call
+    by name.
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
-    of a sample, that field; the only other one without a default, the question. ``history`` keeps
-    its default in a first turn. Raises TargetError for a parameter that nothing fills and for an
-    option without a parameter.
+    of a sample, that field; the only other one without a default, the question, unless a parameter
+    gets that or the sample. ``history`` keeps its default in a first turn. Raises TargetError for a
+    parameter that nothing fills and for an option without a parameter.
     """
     try:
         signature = inspect.signature(function)

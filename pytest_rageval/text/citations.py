@@ -74,7 +74,8 @@ class _Stripped(NamedTuple):
 def read_citations(text: str, rule: CitationRule, most: int | None = None) -> CitedText:
     """Return what ``text`` cites by ``rule``, and the text and its sentences without citations.
 
-    ``most`` is the number of contexts; numbers above 99 that exceed it are no citations, but ids.
+    ``most`` is the number of contexts; numbers in brackets above 99 that exceed it, as years, cite
+    only if they are ids of the row (``rule.ids``).
     Blocks of code, footnotes' definitions and the list of sources at the end are no sentences.
     """
     found = _strip(text, rule, most)
@@ -85,6 +86,7 @@ def read_citations(text: str, rule: CitationRule, most: int | None = None) -> Ci
     if spans:
         starts = [start for start, _ in spans]
         for (place, is_first), sources in zip(found.places, citations, strict=True):
+            # Of the sentence that it is in or behind, unless it begins the line of the next one.
             at = bisect_left(starts, place)
             if not (is_first and at < len(starts) and starts[at] == place):
                 at = max(at - 1, 0)
@@ -114,8 +116,8 @@ def find_style(
     """Decide from all answers, each with its number of contexts, how ``auto`` reads them.
 
     Superscripts are read only if they are the one style in a tenth of the answers. ``problem``
-    asks what cannot be told: the base, or which of two styles is meant that stand in the same
-    answers and occur equally often.
+    asks what cannot be told: the base, or which of two equally frequent styles is meant, where an
+    answer has two, or superscripts are frequent.
     """
     rule = rule or CitationRule()
     everything = replace(rule, superscripts=True)
@@ -215,7 +217,7 @@ def _cut(text: str, markers: list[Marker]) -> tuple[str, list[tuple[int, bool]]]
 
 
 def _runs(text: str, markers: list[Marker]) -> list[list[Marker]]:
-    """Return markers in groups that only blanks and a comma stand between."""
+    """Return markers in groups, within which only blanks, a comma or a semicolon divide them."""
     runs = [[markers[0]]]
     for marker in markers[1:]:
         if _BETWEEN.fullmatch(text, runs[-1][-1].end, marker.start):
@@ -236,7 +238,7 @@ def _around(text: str, run: list[Marker]) -> Span:
 
 
 def _would_join(text: str, start: int, end: int) -> bool:
-    """Return whether two words with blanks between them would become one."""
+    """Return whether words before and behind a cut would become one."""
     before, after = text[start - 1 : start], text[end : end + 1]
     return before.isascii() and after.isascii() and before not in "([" and after.isalnum()
 
@@ -279,7 +281,8 @@ def _item(item: Any) -> Source:
 def structured_answer(value: Any) -> tuple[tuple[str, tuple[Source, ...]], ...] | None:
     """Return the sentences of an answer as TREC writes it, with what they cite; None if it is none.
 
-    Such numbers begin at 0; they are returned as counted from 1.
+    Such numbers begin at 0; they are returned as counted from 1. Raises ValueError for sources that
+    ``structured_citations`` refuses.
     """
     if not isinstance(value, list | tuple) or not value:
         return None

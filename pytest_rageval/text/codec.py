@@ -40,7 +40,7 @@ _TOO_LONG: Final = f"a whole number of {_MOST_DIGITS:,} digits or more; write it
 _MOST_BITS: Final = int(_MOST_DIGITS * math.log2(10))
 
 CUT_DEPTH: Final = 3 * MAX_DEPTH
-"""Below it contents are taken away before a document is read: deep in any row, not for Python."""
+"""Contents below it are cut from rows: this is too deep for any row, and not yet for Python."""
 
 
 class LimitError(ValueError):
@@ -114,7 +114,10 @@ def keys_given_twice(text: str) -> list[str]:
 
 
 def read_json_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    """Return the value of JSON that begins at ``start``, and its end; raises as ``read_json``."""
+    """Return the value of JSON that begins at ``start``, and its end.
+
+    Raises as ``read_json``, and ValueError for a whole number of too many digits.
+    """
     try:
         found, end = decoder.raw_decode(text, start)
     except RecursionError:
@@ -127,8 +130,8 @@ def read_json_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any,
 def read_json_rows(text: str, **hooks: Callable[..., Any]) -> Any:
     """Return the value that ``text`` is in JSON, of any depth; raises ValueError as ``read_json``.
 
-    Parts that Python cannot read are emptied, and are still too deep: ``excess`` finds them in
-    their row.
+    Where Python cannot read it, parts below CUT_DEPTH are emptied; what is left is still too deep:
+    ``excess`` finds it in its row.
     """
     try:
         return read_json(text, depth=None, **hooks)
@@ -140,7 +143,7 @@ _MARKS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTAL
 
 
 def cut_json(text: str, depth: int = CUT_DEPTH) -> str:
-    """Return JSON without the parts below ``depth``; all else stays on its line and column."""
+    """Return JSON with nothing in lists and objects at ``depth``; all else stays in its place."""
     spans, at, level = [], 0, 0
     for mark in _MARKS.finditer(text):
         if mark[0] in ("[", "{"):
@@ -223,8 +226,8 @@ def to_json(value: object, indent: int | None = None) -> str:
     """Return a value as JSON; NaN and infinities become null.
 
     In one line, with blanks for people where ``indent`` is 0; larger, it breaks lines. What JSON
-    does not know is a mapping or its text. Half of a character, which UTF-8 cannot hold, is an
-    escape.
+    does not know becomes an object, a number or its text. Half of a character, which UTF-8 cannot
+    hold, is an escape.
     """
     try:
         encoded = _ENCODER.encode(value)

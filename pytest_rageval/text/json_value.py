@@ -75,7 +75,7 @@ def digests(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def change_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return ``value`` with every text in it, keys left out, replaced by ``change(text)``."""
+    """Return ``value`` with every text in it, but for keys, replaced by ``change(text)``."""
     if isinstance(value, Mapping):
         return {str(key): change_texts(part, change) for key, part in value.items()}
     if isinstance(value, list | tuple):

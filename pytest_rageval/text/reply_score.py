@@ -99,7 +99,7 @@ def read_score(text: str, low: float, high: float) -> float:
 
 
 def _is_taken_for_thought(text: str, plain: str) -> bool:
-    """Return whether a lone end of thoughts, which an answer may hold, is behind a score."""
+    """Return whether a score stood before a lone </think>, which the judge may have quoted."""
     if re.match(r"[<\[◁]", text):
         return False
     lines = [line for line in text.split("\n") if line not in plain]
@@ -110,8 +110,8 @@ def _is_taken_for_thought(text: str, plain: str) -> bool:
 def read_level(text: str, low: float, high: float) -> float:
     """Return the level that the reply to a question of few levels states, such as 0 or 1.
 
-    Raises UnreadableReplyError as ``read_score``, for what is no whole number, and for one of 0 and
-    1 if the reply says the opposite.
+    Raises UnreadableReplyError as ``read_score``, for what is no whole number, for a line among
+    others without JSON, and for one of 0 and 1 if the reply says the opposite.
 
     >>> read_level('{"reason": "It names the fee.", "score": 1}', 0, 1)
     1.0
@@ -145,7 +145,7 @@ def _refuse_opposite(level: float, lines: str, objects: Iterable[FoundJson]) -> 
 
 
 def _read_key(parts: ReplyParts, scale: _Scale) -> float:
-    """Return the score that keys state; what stands behind it may not state another one."""
+    """Return the score that keys state; what stands around the JSON may not state another one."""
     stated = []
     for text in parts.scores:
         found = re.fullmatch(_PHRASES["value"][0], _lines(text, scale))

@@ -33,7 +33,7 @@ _OTHER_THOUGHTS = (
     (r"<\|channel\|>\s*(?:analysis|commentary)[^<\n]{0,80}<\|message\|>", "<think>"),
     (r"<\|channel\|>\s*final[^<\n]{0,80}<\|message\|>", "</think>"),
 )
-# At the beginning of a line, or behind another: within a sentence it is told of.
+# At the beginning of a line, or behind another tag: within a sentence it is told of.
 _TAG = r"(?:(?m:^[ \t]*)|(?<=>)\s*|(?=</))<(/?)([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?/?>"
 _BULLET = r"(?m)^[ \t]*(?:[-+#•·]+[ \t]+)+"
 
@@ -154,7 +154,8 @@ def objects_in(text: str) -> Iterator[FoundJson]:
     """Yield the complete outermost objects of ``text``; raises UnreadableReplyError at a deep one.
 
     Besides JSON, it accepts single and typographic quotes, keys without quotes, Python's constants,
-    trailing and missing commas, and a quotation mark inside a string. NaN becomes None.
+    trailing and missing commas, and a quotation mark inside a string. NaN becomes None. It ends
+    after 20 that look like one and are none.
     """
     at = failures = 0
     while failures < _MOST_FAILURES and (start := text.find("{", at)) >= 0:
@@ -206,7 +207,8 @@ def _with_all_values(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # What may follow on a quotation mark that ends a text: any mark of JSON; behind a key a colon;
-# behind the value of a quoted key another such key, or the end. It says "no fee", as asked.
+# behind the value of a quoted key another such key, or the end. So no mark ends the text that
+# says: It says "no fee", as asked.
 _ANYWHERE = r"\s*(?:[,:}\]]|$)"
 _AT_KEY = r"\s*:"
 _AT_VALUE = r"\s*(?:,?\s*(?:[}\]]|$|[\"'“][^\"'“”\n]{1,60}[\"'”]\s*:))"
@@ -323,8 +325,8 @@ _LEAST = 100
 def repeats_itself(text: str) -> bool:
     """Return whether at least half of a text, from its end, is one unit again and again.
 
-    The unit has up to 800 characters and comes five times; together 100 characters at least. Of a
-    text above 4,000 characters, its end counts.
+    The unit has up to 800 characters and comes five times or more; together 100 characters at
+    least. Of a text above 4,000 characters, its end counts.
 
     >>> repeats_itself("Yes. " + "The sky is blue. " * 20), repeats_itself("巴黎是首都。" * 20)
     (True, True)

@@ -25,7 +25,7 @@ KINDS: Final = (
 
 _LATENCY: Final = KINDS[-1]
 _LEAST_PART: Final = 1e-6
-"""The least part of a row's weight: a failed check below the tolerance of bounds would pass."""
+"""The least part of a row's weight: below the tolerance of bounds a failed check would pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def included(
 def read_texts(field: str, value: Any) -> tuple[str | tuple[str, ...], ...] | None:
     """Return the texts of a row, None where there are none; a list among them is of alternatives.
 
-    A number is its text. Raises ValueError for another value, and for an empty or blank text in a
-    list, which every answer holds.
+    A number is its text. Raises ValueError for another value, for a list of no alternatives, for a
+    blank text, and for an empty one in a list: nearly every answer holds these.
     """
     if value == "":
         return None
@@ -129,8 +129,8 @@ def read_patterns(field: str, value: Any) -> tuple[str, ...] | None:
 def read_checks(field: str, value: Any) -> tuple[Mapping[str, Any], ...] | None:
     """Return the checks of a row as they are written, None where there are none.
 
-    Raises ValueError for what ``checks_of`` cannot read, and for a weight that is none beside the
-    others.
+    Raises ValueError for what ``checks_of`` cannot read, and for a weight that counts for nothing
+    beside the others.
     """
     if value == "":
         return None
@@ -320,7 +320,7 @@ _COMMAS = frozenset(",，、،")
 
 
 def separator_in(name: str, text: str) -> str:
-    """Return what may separate several texts in one of this field, "" where nothing does.
+    """Return the mark at which one text of this field may be several, "" without one.
 
     >>> [separator_in("must_not_include", text) for text in ("sorry, cannot", "$1,500")]
     [',', '']

@@ -61,10 +61,9 @@ _ORDERS: Final = ("spearman", "kendall", "auc")
 def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     """Return how well a metric agrees with people, over the samples that both rated.
 
-    ``stale`` counts the samples whose labels are all about an earlier answer. Where labels were
-    drawn by strata, a label weighs as many samples as its stratum has for each of its labels. With
-    ``group_by`` the intervals know that samples of a group depend on each other. Cells of support
-    tables are rated as samples are, and those of a sample depend on each other.
+    ``stale`` counts the samples whose labels are all about an earlier answer. A label drawn from a
+    stratum weighs as many samples as that has for each of its labels. Intervals know that samples
+    of a group (``group_by``), and cells of a support table, depend on each other.
     """
     result = judged_of(whole := result, human)
     info, weights = result.info, _drawn_weights(result, human)
@@ -144,7 +143,7 @@ def _in_metric_unit(found: Agreement, scale: Scale) -> Agreement:
 def _slices(
     result: ScenarioResult, rated: Sequence[Rated], human: HumanLabels, scale: Scale
 ) -> dict[str, dict[str, Agreement]]:
-    """Return the agreement for each value of the fields that have a few of them."""
+    """Return the agreement by field and value; fields with 2 to 20 different values have one."""
     found = {}
     for column in ("doc_name", *result.info.metadata_columns):
         parts: dict[str, list[Rated]] = {}
@@ -198,8 +197,8 @@ def agreement(
     ``levels`` are all that are declared, the lowest first; ``unit`` takes a level, or a mean of
     levels, to 0..1. People's view of a sample is the majority of its votes; split ones count for
     ``alpha``, ``ceiling`` and ``bias`` alone. Where a sample has no level of the judge, there are
-    no table and no coefficients that compare levels, because of ``unclassed``; of one sample there
-    are none. Those, and the bias, weigh samples; the table counts them. Groups change intervals.
+    no table and no coefficients that compare levels; ``unclassed`` says why. One sample has no
+    coefficients. Those of levels, and the bias, weigh samples. Groups change intervals alone.
     """
     views = [majority(sample.votes.values(), levels) for sample in rated]
     seen = [_Seen(one, view) for one, view in zip(rated, views, strict=True) if view is not None]
@@ -359,7 +358,7 @@ def _compare_order(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[fl
 def _unsure_of_curve(seen: Sequence[_Seen], levels: Sequence[float], scores: int) -> str:
     """Return why the area under the curve has no interval, "" if it may have one.
 
-    Its error is that within each level: of equal scores, one sample, or one group, none is seen.
+    Its error is how scores vary within a level: equal ones, one sample or one group tell nothing.
     """
     if scores == 1:
         return _EQUAL_SCORES
@@ -393,6 +392,7 @@ def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Seque
     pairs: list[Unit] = [coincidences(vote, levels) for vote in votes]
     found = Counted.of(pairs, count, count, groups)
     alpha = krippendorff_alpha(votes, levels)
+    # All but 1/n of alpha is Spearman's rho of the coincidences.
     figures.add("alpha", alpha, why, table_interval(spearman_influence, found, alpha))
     compared, rows = pair_units(votes, levels)
     found = Counted.of(compared, rows, count, groups)
@@ -416,8 +416,8 @@ def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float],
     squares, apart = (sum_of_squares(group_sums(terms, of)) for of in (groups, None))
     k, ends = _independent(shares, groups), None
     if k >= 2.0:
-        # The group that is added is as much of one kind as those there are, and no less than one
-        # of independent samples: errors that cancel out in every group leave no variance.
+        # The errors in the added group are as alike as in those there are, and no less than if they
+        # were independent: errors that cancel out in every group leave no variance.
         least = k / _independent(shares, None)
         alike = min(max(squares / apart, 1.0) * least, 1.0) if apart else 1.0
         variance = max(squares * k / (k - 1.0), (squares + alike / (k * k)) * k / (k + 1.0))

@@ -64,8 +64,8 @@ _REACH: Final = 5.0
 def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float = 0.95) -> Corrected:
     """Return the mean that people would give, from the judge's scores and labels of some samples.
 
+    It is in the metric's unit, None with a reason where labels or an end of the range are missing.
     Labels of two levels go to ``verdict_mean``, where it holds; all others to ``corrected_mean``.
-
     Samples whose answers have changed since others were labelled are a stratum of their own; until
     enough of them are labelled, there is no mean.
     """
@@ -107,8 +107,8 @@ def corrected_difference(
 ) -> Corrected:
     """Return the difference that people would see between this run (A) and a baseline (B).
 
-    An equal answer is no difference. The others are a stratum of their own, in which 10, or all,
-    must be labelled on both sides; until then there is no figure.
+    An equal answer is no difference. The others are strata of their own: 10 of them, or all, must
+    be labelled on both sides, and two in each stratum; until then there is no figure.
     """
     scale = Scale.of(result.info, human)
     pairs = list(_pairs(result, human, baseline, scale))
@@ -127,7 +127,7 @@ def corrected_difference(
         return no_mean(reason, labelled)
     strata = [[answer.judged for answer in part] for part in parts.values()]
     strata += [equal] if equal else []
-    exact = (len(parts),)  # equal answers are no sample of others
+    exact = (len(parts),)  # equal answers differ by 0, and stand for no others
     found = corrected_mean(strata, differences=True, confidence=confidence, exact=exact)
     return replace(_scaled(found, 0.0, scale.span), labels=labelled)
 
@@ -237,9 +237,9 @@ def _holds(parts: Sequence[Sequence[Judged]]) -> bool:
 
 
 def _classes(drawn: Sequence[Sequence[Judged]]) -> tuple[Cell, ...] | None:
-    """Return the classes of the strata.
+    """Return the classes of the open strata.
 
-    None if there are too many strata, or a single one that no judge divided.
+    None if no stratum is open, too many are, or a single one that no judge divided.
     """
     if not drawn or len(drawn) > MOST_STRATA or (len(drawn) == 1 and not _is_judged(drawn[0])):
         return None
@@ -307,9 +307,10 @@ class Cell:
 
 @lru_cache(maxsize=4096)
 def share_interval(cells: tuple[Cell, ...], confidence: float) -> tuple[float, float]:
-    """Return the ends of the interval of Σ W p over all classes.
+    """Return the ends of the interval of Σ W p over all classes, one at least.
 
-    At a confidence of 0.95 they are within 0.001 of the exact ones.
+    W is the part of all answers that is of a class, p the share of yes in it (Jeffreys). At a
+    confidence of 0.95 the ends are within 0.001 of the exact ones.
 
     Both fall if an answer is labelled lower: so does each p in distribution, and nothing else
     depends on what labels say.
@@ -380,7 +381,7 @@ def _added(one: _Law, other: _Law) -> _Law:
 
 
 def _quantile(one: _Law, other: _Law, wanted: float) -> float:
-    """Return a quantile of two classes together; of ``other`` all is known, of ``one`` points."""
+    """Return a quantile of two classes together; ``one`` is taken as points, ``other`` whole."""
     part = _part(one.size, other.size)[:, None]
     shifts = part * one.points()
 

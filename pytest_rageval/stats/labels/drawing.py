@@ -21,6 +21,7 @@ FIRST: Final = 30
 """So many labels are drawn uniformly before the judge's verdict decides where to look."""
 
 MOST_STRATA: Final = 3
+"""The most strata of one draw: of more, some are drawn from together."""
 
 LEAST_IN_STRATUM: Final = 5
 """So many labels each stratum gets before the others get more."""
@@ -70,11 +71,12 @@ def draw(
 ) -> Drawing:
     """Draw ``n`` samples without a label, or all there are.
 
-    ``bearing`` are the earlier draws that labels come from; ``kinds`` has the kind of each earlier
-    stratum by its code. The first FIRST labels are drawn uniformly. After that, or once answers
-    have changed, the draw is by strata: changed answers are one, the others are divided by the
-    judge's verdict, or as in the last draw, so that a judge who wavers does not divide them again.
-    The samples ``apart`` are a stratum, too, and are wanted as much as changed ones.
+    ``bearing`` are the earlier draws that labels come from, oldest first; ``kinds`` has the kind of
+    each earlier stratum by its code. The first FIRST labels are drawn uniformly. After that, or
+    once answers have changed, the draw is by strata: changed answers are apart, the others are
+    divided by the judge's verdict or, if earlier draws had strata, as these were, so that a judge
+    who wavers does not divide them again. The samples ``apart`` are drawn from separately, too, and
+    are wanted as much as changed ones.
     """
     rng, kinds = random.Random(seed), kinds or {}
     parts = _parts(population, bearing, kinds, apart)
@@ -123,7 +125,8 @@ class _Part:
     def need(self) -> StratumNeed:
         """What decides how many of its samples are labelled.
 
-        The deviation of the labels is taken as if one more were 1/2 away from their mean.
+        The deviation of the labels is taken as if one more were 1/2 away from their mean, and
+        multiplied by the mean weight of a sample.
         """
         labels, size = self.labels, len(self.members)
         mean = math.fsum(labels) / max(len(labels), 1)
@@ -140,8 +143,8 @@ def _parts(
 ) -> list[_Part]:
     """Return the strata, changed answers first; [] if the draw is to be uniform.
 
-    Within each, a corrected mean takes labels for drawn uniformly. Where there are too many, some
-    that have their least labels are drawn from together.
+    Within each, a corrected mean takes labels for drawn uniformly. Where there are too many, the
+    smallest are drawn from together, those first that have their least labels.
     """
     members: defaultdict[tuple[str, ...], list[Member]] = defaultdict(list)
     has_strata = any(earlier.strata for earlier in bearing)
@@ -163,7 +166,7 @@ def _parts(
 
 
 def _kind(key: Sequence[str], kinds: Mapping[str, str]) -> str:
-    """Return what a stratum is: changed, or as the newest draw that knows it has it."""
+    """Return what a stratum is: changed, or as the newest draw with strata has it, else several."""
     if CHANGED in key:
         return CHANGED
     named = [kinds.get(code, code) for code in key if code]
@@ -195,12 +198,13 @@ def labels_needed(
 ) -> tuple[int, int] | None:
     """Return the fewest and the most labels in all that bring the interval to ± ``half_width``.
 
-    ``pilot`` is the whole population, of which 10 samples at least are labelled; else None. With
-    Y and f people's and the judge's scores and N of the n + N samples without a label, n is the
-    smallest with t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``², with the t of ``confidence``.
-    Both ends come from the 95 % interval of rho by Fisher; a judge of rho below 0 is not believed.
-    More than there are samples: not even all would do. Where all people say the same, one more is
-    taken to differ.
+    ``pilot`` is the whole population, ``half_width`` is in 0..1, as scores are. None if fewer than
+    10 samples are labelled, or all of these are of one group. With Y and f people's and the judge's
+    scores and N of the n + N samples without a label, n is the smallest with
+    t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``², with the t of ``confidence``. Both numbers
+    come from the 95 % interval of rho by Fisher; a judge of rho below 0 is not believed. A number
+    above that of the samples says that not even all would do. Where all people say the same, one
+    more is taken to differ.
     """
     rows = [answer for answer in pilot if answer.weight > 0.0]
     labelled = [(row, row.human) for row in rows if row.human is not None]
@@ -226,8 +230,8 @@ def labels_needed(
 def allocation(strata: Sequence[StratumNeed], labels: int) -> list[int]:
     """Return how many of ``labels`` more samples to label in each stratum, by Neyman's rule.
 
-    Each first gets its least in all, the largest of these numbers first, and of equal ones where
-    the fewest labels are. Then each label goes where it most lowers the variance, which is
+    Each is first brought to its least, that with the largest least before others, and of equal ones
+    that with the fewest labels. Then each label goes where it most lowers the variance, which is
     Σ (size·deviation)²/labelled, among equals where the smaller share is labelled. No stratum gets
     more than it holds, so the sum may be less than ``labels``.
 
@@ -262,6 +266,8 @@ def _fisher(human: Sequence[float], judge: Sequence[float]) -> tuple[float, floa
 
 
 def _smallest(variance: float, rho: float, size: int, half_width: float, probability: float) -> int:
+    """Return the fewest labels that do, LEAST_LABELS at least; ``size`` + 1 if all do not."""
+
     def is_enough(n: int) -> bool:
         left = variance / n * (1.0 - rho * rho * (size - n) / size)
         return t_quantile(probability, n - 1) ** 2 * left <= half_width * half_width

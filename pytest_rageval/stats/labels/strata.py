@@ -41,8 +41,8 @@ Key = tuple[str, ...]
 class Member:
     """A sample of the population that a corrected mean is of, or that a draw is from.
 
-    ``judged`` has the judge's figure, and what people say of the answer with this ``digest``; a
-    draw looks at the judge's verdict alone. ``labels`` are all of the sample, also those of other
+    ``judged`` has the judge's figure, of which a draw looks at the verdict alone, and what people
+    say of the answer with this ``digest``. ``labels`` are all of the sample, also those of other
     answers.
     """
 
@@ -59,7 +59,7 @@ class Member:
 def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iterator[Member]:
     """Yield the samples with a score and a weight.
 
-    Labels that a person chose correct nothing, unless every sample has one.
+    Labels of samples that a person chose correct nothing, unless every sample is labelled.
     """
     expected = [sample for sample in result.samples if sample.is_expected]
     groups, cut = group_numbers(result.info, expected), cut_of(result.info, human)
@@ -89,7 +89,7 @@ def saved_draws(info: ScenarioInfo) -> list[Draw]:
 
 
 def is_on_record(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
-    """Return whether a draw holds the answers of the time when the label was given."""
+    """Return whether one of the draws holds the answer that the label is about."""
     return any(draw.digests.get(sample_id) == label.digest for draw in draws)
 
 
@@ -218,7 +218,7 @@ def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
 
 
 def _bears(draw: Draw, members: Sequence[Member], *, is_current: bool) -> bool:
-    """Return whether labels of this draw are used: of present answers, or of earlier ones.
+    """Return whether a label of this draw is about a present answer, or (else) an earlier one.
 
     A code belongs to one draw, also where the label is about the answer of a saved run that was
     labelled along with the drawn one.
@@ -300,7 +300,7 @@ class Scale:
         return (level - self.label_low) / (self.label_high - self.label_low)
 
     def verdict(self, score: float, levels: Sequence[float], cut: Bound | None) -> bool | None:
-        """Return whether a score stands for the higher of two levels; None of others."""
+        """Return whether a score stands for the higher of two levels; None if unsaid or of more."""
         level = self.level(score, levels, cut) if len(levels) == 2 else None
         return None if level is None else level == levels[-1]
 
@@ -314,6 +314,7 @@ class Scale:
             return min(levels, key=lambda level: (abs(level - score), level))
         if cut is None:
             return None
+        # Of a bound with two ends the lower one is the cut.
         is_high = Bound(min=cut.min).holds(score) if cut.min is not None else not cut.holds(score)
         return levels[is_high]
 
