@@ -189,6 +189,8 @@ def _check_value(base: str, value: Any) -> Any:
         return _schema(value)
     if base == "regex":
         return _pattern(value)
+    if value is None:
+        raise NotTakenError("its value is missing")
     if base in _MANY:
         parts = value if isinstance(value, list) else _comma_separated(value)
         return [as_text(part) for part in parts]
