@@ -166,7 +166,7 @@ def test_the_rows_are_those_of_the_data_in_their_order(online: Project, workers:
         "gold": [["Paris", "paris"], ["Rome"]],
         "reference_contexts": ["Paris", "Oslo"],
         "reference_ids": {"d1": 2, "d9": 1},
-        "retrieved_ids": ["d1", "d2"],
+        "retrieved_ids": ["d1", "d2", "d1"],
         "answer": " Paris \r\n",
         "contexts": [
             {"text": "Paris", "doc_name": 'a, "b".md'},
