@@ -93,7 +93,8 @@ class Scored:
         self.seconds.append(seconds)
         self.values.append([score.value for score in scores])
         for place, score in enumerate(scores):
-            if score.reason is not None or score.details is not None or score.error is not None:
+            parts = (score.reason, score.details, score.error, score.left_out)
+            if parts != (None, None, None, None):
                 try:
                     self.remarks[at, place] = _remark(score)
                 except Exception as error:  # noqa: BLE001  (of a user's objects)

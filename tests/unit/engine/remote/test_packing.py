@@ -69,14 +69,16 @@ def test_scores_arrive_with_reasons_details_and_errors() -> None:
     sent = Scored()
     sent.add([Score("em", 1.0), Score("m", None, "no claim", {1: {"b", "a"}})], 0.25)
     sent.add([Score("em", 0.0), Score("m", None, error="ValueError: x")], 0.5)
+    sent.add([Score("em", 0.0), Score("m", None, left_out="row")], 0.5)
     arrived = unpack_reply(pack_reply(sent))
     assert isinstance(arrived, Scored)
-    assert arrived.seconds == [0.25, 0.5]
+    assert arrived.seconds == [0.25, 0.5, 0.5]
     assert arrived.scores(0, ["em", "m"]) == {
         "em": Score("em", 1.0),
         "m": Score("m", None, "no claim", {"1": ["a", "b"]}),
     }
     assert arrived.scores(1, ["em", "m"])["m"] == Score("m", None, error="ValueError: x")
+    assert arrived.scores(2, ["em", "m"])["m"] == Score("m", None, left_out="row")
 
 
 def test_what_a_users_metric_says_arrives_as_plain_text() -> None:
