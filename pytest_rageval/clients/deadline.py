@@ -57,8 +57,8 @@ _CALL: Final[ContextVar[_Call | None]] = ContextVar("call", default=None)
 async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
     """Return what ``work`` returns; raises what it raises, and OverdueError after ``timeout_s``.
 
-    The time in which other calls hold the loop is not counted. Work that goes on when it is
-    cancelled is left alone after a second.
+    None sets no limit. The time in which other calls hold the loop is not counted. Work that goes
+    on when it is cancelled is left alone after a second.
     """
     call = _Call(timeout_s)
     task = asyncio.ensure_future(_outcome_of(work, call))
@@ -116,7 +116,10 @@ def make_task(
     work: Coroutine[Any, Any, T] | Generator[Any, None, T],
     **options: Any,
 ) -> asyncio.Task[T]:
-    """Return a task; where a call has started it, its steps are those of the call."""
+    """Return a task, as the loop's factory; its steps count for the call that has started it.
+
+    ``_outcome_of`` counts for the call that it is given.
+    """
     call = _CALL.get()
     is_own = getattr(work, "cr_code", None) is _outcome_of.__code__
     if call is not None and not is_own and isinstance(work, Coroutine):
@@ -144,7 +147,7 @@ class _Steps(Coroutine[Any, Any, T]):
         self._work.close()
 
     def __await__(self) -> Generator[Any, Any, T]:
-        return self  # it has all that one is asked for
+        return self  # send, throw and __next__ are all that await calls
 
     def __iter__(self) -> _Steps[T]:
         return self
@@ -157,6 +160,7 @@ class _Steps(Coroutine[Any, Any, T]):
 
 
 def _step(call: _Call, step: Callable[..., Any], *given: Any) -> Any:
+    """Take a step; ``blocking`` finds this frame, and reads ``call`` and ``began_at`` in it."""
     began_at = time.perf_counter()
     try:
         return step(*given)
@@ -167,9 +171,10 @@ def _step(call: _Call, step: Callable[..., Any], *given: Any) -> Any:
 
 
 def blocking(thread_id: int) -> str:
-    """Return what blocks the loop of a thread for longer than it may; "" where nothing does.
+    """Return a message on what blocks the loop of a thread; "" where nothing does.
 
-    One call is at work at a time: what others took before it does not count.
+    That is a step that has taken longer than ``timeout_s`` of its call and GRACE_S. Steps before it
+    do not count.
     """
     frames = list(_frames(sys._current_frames().get(thread_id)))  # noqa: SLF001  (no other way)
     at = next((at for at, frame in enumerate(frames) if frame.f_code is _step.__code__), None)

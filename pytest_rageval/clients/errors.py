@@ -35,10 +35,10 @@ class ClientError(RagevalError):
     count alone does not tell. ``faults`` counts the replies that could not be used, by what was
     wrong (``model.FAULTS``). ``uses_up_a_retry``: it counts towards ``retries``; rate limits do
     not, nor do timeouts that fewer requests in flight may cure. A server that is not there, or
-    answers with HTTP 503, ``may_be_starting``. ``status`` is that of HTTP; ``said`` is the server's
-    own message in lower case: it tells a provider that sent an optional parameter whether that is
-    the one refused. ``last_resort`` is called before the call is given up, and returns whether it
-    is worth another request, put differently.
+    answers with HTTP 503, ``may_be_starting``. ``status`` is that of HTTP, 0 without one; ``said``
+    is the server's own message in lower case: it tells a provider that sent an optional parameter
+    whether that is the one refused. ``last_resort`` is called before the call is given up, and
+    returns whether it is worth another request, put differently.
     """
 
     uses_up_a_retry = True
@@ -134,7 +134,7 @@ class NotAskedError(ClientError):
 
 
 class LocalModelError(ClientError):
-    """A model that runs in this process, or the user's function, raised an error."""
+    """A model in this process, or the user's function, failed or gave vectors of no use."""
 
 
 class AskAgain(Exception):  # noqa: N818  (a signal between a provider and the retry loop)

@@ -34,7 +34,7 @@ def open_locks(folder: Path | None, name: str) -> ByteLocks | None:
 
 
 def run_locks(run: RunSettings, name: str) -> ByteLocks | None:
-    """Return the locks that the processes of a run share; None for one process, or without any."""
+    """Return the locks that the processes of a run share; None for one process or without any."""
     return open_locks(run.shared_dir, name) if run.processes > 1 else None
 
 
@@ -45,7 +45,8 @@ class ByteLocks:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            # Nobody has this one for itself: where it is said to be taken, each one is, for ever.
+            # All take this one as shared, so it is always free. A file system that says otherwise
+            # says so of every lock, and all would wait for ever.
             if not self._try(fcntl.LOCK_SH, _PROBE):
                 raise OSError(errno.ENOLCK, "no lock can be taken", str(path))
             self.unlock(_PROBE)

@@ -1,8 +1,8 @@
 """JSON lines that many processes keep for each other: each appends to a file of its own.
 
 A line is written by one system call, to a file with one writer. A process that is killed leaves at
-most an unfinished last line, which readers skip; nothing is locked, renamed or read twice. A line
-begins with the digest by which it is found::
+most an unfinished last line, which readers skip; nothing is locked, renamed or indexed twice. A
+line begins with the digest by which it is found::
 
     {"sha256": "9f86d0…", ...}
 """
@@ -21,14 +21,15 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _HEAD = b'{"sha256": "'
 _DIGEST = slice(len(_HEAD), len(_HEAD) + 64)
 _CLOCK_NS = 100_000_000
-"""A folder may change again within it and have the same time stamp."""
+"""A folder that changes again within this time may keep its time stamp."""
 
 
 class JsonlLog:
     """The lines of all files ``*.<kind>.jsonl`` in a folder.
 
-    Of lines with the same digest the one in the newest file counts. The names of this process's
-    files begin with ``name``; the names of all files of the run contain ``peers``. What the run's
+    Of lines with the same digest the one indexed or appended last counts; files from before are
+    indexed in order of their names, which begin with a time. ``name`` is that of this process's
+    file, without its suffix; the names of all files of the run contain ``peers``. What the run's
     other processes have added is read for each line that is not found; with ``only_peers`` no files
     of other runs count.
     """
@@ -83,7 +84,7 @@ class JsonlLog:
         return places
 
     def _names(self) -> list[str]:
-        """Return the names of the files, oldest first."""
+        """Return the names of the other files, which begin with a time, oldest first."""
         names = [path.name for path in self._folder.glob(f"*{self._suffix}")]
         return sorted(name for name in names if name != self._own)
 
@@ -121,7 +122,7 @@ class JsonlLog:
 def parse_line(line: bytes) -> dict[str, Any] | None:
     """Return the object in a line; None for anything else."""
     try:
-        value = read_json(line, depth=None)  # what was paid for is read
+        value = read_json(line, depth=None)  # at any depth: it was paid for
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
@@ -137,7 +138,7 @@ def _digest(raw: bytes, start: int, end: int) -> str | None:
 
 
 def read_bytes(path: Path | str, offset: int = 0, length: int = -1) -> bytes:
-    """Return so many bytes of a file, all to its end without ``length``, none if it has gone."""
+    """Return so many bytes of a file, all to its end without ``length``, none on an OSError."""
     try:
         with open(path, "rb", buffering=0) as stream:  # noqa: PTH123  (a Path takes longer)
             stream.seek(offset)

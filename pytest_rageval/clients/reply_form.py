@@ -39,7 +39,8 @@ def instance(schema: ReplySchema, leaf: Callable[[Mapping[str, Any]], Any], item
         if "properties" in part:
             return {name: made(one, depth + 1) for name, one in part["properties"].items()}
         if part.get("type") == "array":
-            item = {**part, "type": "string", **part.get("items", {})}  # with what it is about
+            # An item is about what the list is about.
+            item = {**part, "type": "string", **part.get("items", {})}
             return [made(item, depth + 1) for _ in range(items)]
         return {} if part.get("type") == "object" else leaf(part)
 
@@ -50,7 +51,8 @@ def shown_example(schema: ReplySchema) -> str:
     """Return the form of a reply as JSON, with what belongs there in place of each value.
 
     A small model that is shown a JSON Schema gives it back. One that gives this back is noticed:
-    the text in place of a number is none, and each text has five words or more, which no row has.
+    what stands for a number is not one, and each of these texts has five words or more, as no text
+    of a row has.
     """
     return json.dumps(instance(schema, _wanted, 1), ensure_ascii=False)
 
@@ -128,7 +130,7 @@ class ReplyFormats:
         self._has_worked = True
 
     def steps_down(self, tried: ReplyForm, error: ClientError) -> bool:
-        """Return whether the request is worth sending in another form than the one ``tried``.
+        """Step down from the form ``tried`` if the server refuses it; return whether to ask again.
 
         Many requests may be refused at the same time: only the first of them takes the step.
         """
@@ -154,7 +156,7 @@ class ReplyFormats:
 
 
 def is_about_forms(error: ClientError) -> bool:
-    """Return whether a server refused the form of the reply; where it failed, by its exact name."""
+    """Return whether an error is about the form; if the server failed, it must name it exactly."""
     words = _ABOUT_FORMS if isinstance(error, BadRequestError) else _NAMES_OF_FORMS
     return re.search(words, error.said) is not None
 

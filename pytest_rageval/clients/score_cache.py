@@ -5,8 +5,9 @@ A line of ``<folder>/<time>-<run>-<process>.score.jsonl``::
     {"sha256": "4c1f…", "value": {"value": 0.5, "reason": "…", "details": {...}, "answers": 2}}
 
 The first 16 digits of the digest name the definition: metric, version, options, packages, models.
-The others name the sample's fields and the repeat. ``answers`` is how many replies were read;
-a key ``replies`` beside it counts them by what was wrong with them.
+The others name the sample's fields and the repeat. ``answers`` is how many replies were read.
+``replies`` and ``left_out`` of the score are beside it where there are any. ``null`` in place of
+all that: older scores under the digest count no more.
 """
 
 from __future__ import annotations

@@ -53,8 +53,9 @@ class ClientSettings:
     """One model of one provider, how it is asked, and how hard.
 
     ``role`` is the part of the scenario that these come from; messages begin with it. ``model`` is
-    the provider's name for it, or ``pkg.mod:attr`` for the provider ``python``. ``api_key_env`` is
-    the name of an environment variable; None sends no key. A value of ``headers`` may say
+    the provider's name for it, or ``pkg.mod:attr`` for the provider ``python``. ``base_url`` is
+    OpenAI's for None. ``api_key_env`` is the name of an environment variable; None sends no key.
+    ``price`` is None where costs are unknown. A value of ``headers`` may say
     ``${NAME}`` for an environment variable. ``temperature``, ``max_tokens`` and ``seed`` are left
     out of requests when they are None; ``extra_body`` is added to them. ``form`` is how JSON is
     asked for: auto tries json_schema and steps down where the server cannot.
@@ -66,7 +67,7 @@ class ClientSettings:
     times; after ``max_failures`` such replies in a row the model is not asked any more (None: it
     always is). ``batch_size`` is the number of texts embedded at once. ``folders`` may hold the
     module of a ``pkg.mod:attr``, in addition to ``sys.path``; ``import_mode`` says how they are
-    added to it; ``source_sha256`` is a digest of its code, "" if that is not known.
+    added to it; ``source_sha256`` is a digest of the module's code, "" if that is not known.
     """
 
     model: str
@@ -112,7 +113,7 @@ class ClientSettings:
 
 
 def client_settings(role: str, spec: ModelSpec, **other: Any) -> ClientSettings:
-    """Return how a model is reached and asked, as its part of a scenario says; ``other`` apart."""
+    """Return how a model is reached and asked by its part of a scenario; ``other`` comes first."""
     names = spec.__class__.model_fields.keys() & {found.name for found in fields(ClientSettings)}
     price = None if spec.price is None else Price(spec.price.input, spec.price.output)
     own = {"role": role, "api_key_env": spec.key_variable, "price": price}
@@ -124,7 +125,7 @@ class RunSettings:
     """What the processes of a run have in common.
 
     ``cache_dir`` outlives the run; without one the mode counts as off. ``shared_dir`` is a folder
-    for this run alone, the same for all of its processes: limits, claims and the ledger. Without
+    for this run alone, in which its processes share limits, locks and the ledger. Without
     one, or on a system without file locks, limits are divided by ``processes`` and a budget holds
     for one process. ``shards`` run at once on other machines and do not know each other: limits are
     divided by their number, too, and ``budget_usd`` is the part of this one. ``started_at``

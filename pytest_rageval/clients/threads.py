@@ -32,8 +32,7 @@ def in_background(function: Callable[[], object]) -> None:
 async def in_thread(function: Callable[[], T]) -> T:
     """Return what ``function`` returns in another thread; raise what it raises.
 
-    That is ``Raised`` around what a future cannot carry.
-
+    What is no Exception, and StopIteration, is raised within ``Raised``: no future may carry it.
     There is a thread for each function at work: one that never returns delays no other.
     """
     context = contextvars.copy_context()

@@ -33,6 +33,8 @@ GIVEN: Final = frozenset({"answer", "contexts", "retrieved_ids"})
 
 _FOUND: Final = frozenset({*NEEDED_FIELDS} - {"question", "doc_name"})
 _FEW: Final = 5
+"""The fewest values that are called labels because they repeat."""
+
 _WORD: Final = 20
 """The most characters of a label."""
 
@@ -58,7 +60,8 @@ class Doubt:
 class ReadRows:
     """The rows, their columns, where they are from, and how the scenario reads them.
 
-    ``joined`` are the columns of a second file, ``theirs``, with the names that they have in it,
+    ``likely`` and ``fallbacks`` are those of ``KeyMap``.
+    ``joined`` are the columns of a second file, ``theirs``, with the names that they have in it;
     ``own`` are the columns of the first file.
     """
 
@@ -73,7 +76,7 @@ class ReadRows:
     own: frozenset[str] = frozenset()
 
     def doubts(self) -> list[Doubt]:
-        """Return what is open: two columns of one field, a second file that gives nothing."""
+        """Return what is open: two columns of one field, else a second file that gives nothing."""
         several = [doubt for name in FIELD_ALIASES for doubt in self._ambiguous_columns(name)]
         return several or list(self._unread())
 
@@ -87,7 +90,7 @@ class ReadRows:
         return frozenset({*mapped, *map(head_of, mapped)})
 
     def columns_read(self, name: str) -> list[str]:
-        """Return the columns that a field is read from; the first one counts."""
+        """Return the columns that a field is read from; the first that a row fills counts."""
         if name in self._key_map:
             return [head_of(self._key_map[name])]
         likely = self.likely.get(name)
@@ -116,10 +119,10 @@ class ReadRows:
                 yield self._doubt(name, used[0], other, apart)
 
     def _unread(self) -> Iterator[Doubt]:
-        """Yield what a second file does not give, and the data would be scored for.
+        """Yield a doubt for each field that a second file lacks, so that the first one's is scored.
 
-        That is an answer always, and anything else if it gives nothing at all. Lists of nuggets are
-        of the questions: a file with these is none of answers.
+        For ``answer`` always; for the others of GIVEN only if the second file has none of GIVEN and
+        adds no other field. A file with nuggets is about the questions, and need have no answers.
         """
         if not self.theirs or "nuggets" in self.joined.values():
             return
@@ -147,7 +150,7 @@ class ReadRows:
         )
 
     def _field_of(self, column: str) -> str | None:
-        """Return the field that a column speaks of, also by its name in the second file."""
+        """Return the field that a column is named after; for GIVEN, also in the second file."""
         mapped = next((name for name, used in self._key_map.items() if head_of(used) == column), "")
         if mapped:
             return mapped
@@ -159,9 +162,9 @@ class ReadRows:
         return None
 
     def _counts(self, name: str, used: str, other: str) -> bool:
-        """Return whether two columns with these names may both be meant.
+        """Return whether ``other`` may be meant as well as ``used``.
 
-        Of an answer always: whatever is in a column that its name calls the system's.
+        For an answer it always may, whatever it holds: its name says that it is the system's.
         """
         if name == "answer" or name_key(used) == name_key(other):
             return True
@@ -188,7 +191,7 @@ class ReadRows:
         return bool(self.theirs) and column in self.own and not self._values(column)
 
     def _are_labels(self, column: str) -> bool:
-        """Return whether few words repeat in a column, as in ``expected: rag`` for a route."""
+        """Return whether a column repeats a few single words, as ``expected: rag`` for a route."""
         values = [str(value).strip() for value in self._values(column)]
         are_words = all(len(value) <= _WORD and " " not in value for value in values)
         return are_words and len(values) >= _FEW and len({*values}) * 4 < len(values)
@@ -198,9 +201,10 @@ class ReadRows:
         return [value for value in values if is_filled(value)]
 
     def _differ(self, name: str, row: Row, used: Sequence[str], other: str) -> bool:
-        """Return whether a row has two values; in what a system gives, a blank counts as a value.
+        """Return whether the values of a row differ, so that it matters which one is read.
 
-        Of other fields, one value may be a part of the other.
+        In what a system gives, a value and a blank differ, too. In other fields they do not, nor do
+        texts and more texts that include them.
         """
         is_given = name == "answer" or (name in GIVEN and bool(self.theirs))
         one = row.fields.get(used[0]) if is_given else _first_filled(row, used)

@@ -38,8 +38,8 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
     """Return the chunks in the file of ``spec``, whose path is relative to ``base_dir``.
 
     The file may have any data format; each row needs a text and names its document
-    (DOCUMENT_KEYS, else an id). Equal chunks of a document count once. Raises ScenarioError that
-    names the rows without them.
+    (DOCUMENT_KEYS, else an id). Equal chunks of a document count once. Raises ScenarioError for a
+    file that is empty or cannot be read, and naming the first rows without text or document.
     """
     as_dataset = DatasetSpec(**dict(spec))
     file = data_file(as_dataset, base_dir, where, "corpus")
@@ -62,9 +62,10 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
 
 
 def with_expected_contexts(dataset: Dataset, corpus: Corpus) -> Dataset:
-    """Return the data with the chunks of each row's document as its expected contexts.
+    """Return the data with the chunks of each row's document as its reference contexts.
 
-    A warning names documents without chunks.
+    Rows that have some, or name no document, keep what they have. A warning names documents without
+    chunks.
     """
     unknown: dict[str, None] = {}
     cases = [_with_expected(case, corpus, unknown) for case in dataset.cases]
@@ -81,7 +82,8 @@ def corpus_texts(
     """Return the texts of the ``wanted`` documents, of all for None; chunks of one are joined.
 
     Documents are called by their ids first: ``retrieved_ids`` are ids, and are compared as they are
-    written. A title stands above the text. Raises ScenarioError for a file that cannot be read.
+    written. A title stands above the text. Rows without a name or a text are left out. Raises
+    ScenarioError for a file that cannot be read.
     """
     file = data_file(DatasetSpec(**dict(spec)), base_dir, where, "corpus")
     found: dict[str, list[str]] = {}
@@ -108,7 +110,10 @@ _key = cache(name_key)
 
 
 def first_of(fields: Mapping[str, Any], names: Collection[str]) -> str | None:
-    """Return the first text or number under one of these names, None without any."""
+    """Return the first filled text, or number as text, under one of these names; None without any.
+
+    Case and punctuation of names do not count.
+    """
     known = {_key(column): value for column, value in fields.items()}
     for name in names:
         value = known.get(_key(name))

@@ -26,15 +26,19 @@ GRADE_KEYS: Final = ("grade", "relevance", "rel")
 
 
 def retrieved_ids(value: Any) -> tuple[str, ...]:
-    """Return ids in rank order; a repeated id keeps its better rank.
+    """Return ids in rank order; a repeated id keeps its better rank, a missing one is left out.
 
-    A result with a blank id keeps its rank, too: it is one that nobody expects.
+    A result with a blank id in a list keeps its rank, too: it is one that nobody expects. Raises
+    BadValueError for what names no document.
     """
     return _once(raw_ids(value))
 
 
 def raw_ids(value: Any) -> tuple[str | None, ...]:
-    """Return ids in rank order with the repeated ones, and None for a missing one."""
+    """Return ids in rank order with the repeated ones, and None for a missing one.
+
+    Raises BadValueError for what names no document.
+    """
     return tuple(None if is_missing(part) else _id(part) for part in items(value))
 
 
@@ -45,8 +49,9 @@ def by_rank(
 ) -> dict[str, Any]:
     """Return ``retrieved_ids`` and ``context_ids`` of a sample with these contexts; {} without ids.
 
-    A repeated id keeps its better rank, so that others move up. If there is one for each context,
-    ids stand for places, too, unless the contexts say that they are in another order.
+    In ``retrieved_ids`` a repeated id keeps its better rank, so that others move up. If that
+    happens and there is an id for each context, ``context_ids`` has them all, unless the contexts'
+    documents say that the ids are in another order; else it is None.
     """
     if ids is None:
         return {}
@@ -61,7 +66,7 @@ def by_rank(
 
 
 def fitting(sample: Sample) -> Sample:
-    """Return a sample whose ids or contexts are others now without ``context_ids`` of before."""
+    """Return a sample without ``context_ids`` that its ids or contexts no longer fit."""
     ids, contexts = sample.context_ids, sample.contexts
     if ids is None or (
         _once(ids) == sample.retrieved_ids and (contexts is None or len(contexts) == len(ids))
@@ -78,7 +83,7 @@ def reference_ids(value: Any) -> dict[str, int] | None:
     """Return the grade of each judged id, 1 where no grade is given; None without any id.
 
     An id whose grade is null is not judged: a Parquet structure has every key in every row. A blank
-    id is none: it would be found by a search that returns no id.
+    id is none: a search that returns blank ids would find it. Raises BadValueError.
     """
     if isinstance(value, str) and value.strip().startswith("{"):
         value = _braces_in_text(value)

@@ -66,7 +66,7 @@ def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
 
 
 def _unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
-    """Yield what to say of grades above 0 that are not read: they count only where rows merge."""
+    """Yield what to say of columns of grades, all above 0: they are read only where rows merge."""
     if is_merged or GRADE in source.spec.key_map or not source.columns_read("reference_ids"):
         return
     for name in source.columns:
@@ -89,7 +89,7 @@ def _joined_ids(source: ReadRows) -> Iterator[str]:
             ids = row.fields.get(column)
             if not row.tabular or not isinstance(ids, str) or not re.search(_MAY_JOIN, ids):
                 continue
-            # Not at the top: few cells may hold several ids.
+            # Not imported at the top: few data have such cells.
             from pytest_rageval.datasets.proposer.names import is_joined
 
             if is_joined(ids) and not ids.lstrip().startswith(("[", "{", "(")):
@@ -102,7 +102,10 @@ def _joined_ids(source: ReadRows) -> Iterator[str]:
 
 
 def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
-    """Yield a doubt for columns of numbers that differ within a sample, if no grade is known."""
+    """Yield a doubt for each column of numbers that differ within a sample.
+
+    If just one column of numbers has the name of a grade, it is read, and there is no doubt.
+    """
     own = {name: source.joined.get(name, name) for name in columns}
     known = [name for name in columns if name_key(own[name]) in _NAMES]
     is_read = len([name for name in known if _numbers(source, name)]) == 1
@@ -121,7 +124,7 @@ def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
 
 
 def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
-    """Yield columns that are called after grades, and say that a document is not relevant."""
+    """Yield a doubt for each column named after grades whose numbers are not all above 0."""
     for name in columns:
         found = _numbers(source, name) if name_key(name) in _NAMES else []
         may_be = name_key(name) in _SURE or all(number.is_integer() for number in found)
@@ -177,7 +180,7 @@ def _map(source: ReadRows, column: str) -> str:
 
 
 def _numbers(source: ReadRows, column: str) -> list[float]:
-    """Return the numbers of a column, true and false as 1 and 0; [] if any value is none."""
+    """Return the numbers of a column, true and false as 1 and 0; [] if any is a word."""
     found: list[float] = []
     for row in source.rows:
         value = row.fields.get(column)

@@ -14,14 +14,15 @@ from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patt
 
 
 class NoSampleError(ValueError):
-    """A field of a sample has a value that data cannot have; the message names all three."""
+    """A field has a value that data cannot have; the message names sample, field and value."""
 
 
 def plain_sample(sample: Sample) -> Sample:
     """Return the sample with JSON-plain metadata, and tuples for lists.
 
-    ``json_plain`` converts the metadata; a plain sample is returned unchanged. Raises NoSampleError
-    for another field with a value of the wrong type, and for metadata that cannot be written.
+    ``json_plain`` converts the metadata; ``context_ids`` that no longer fit are dropped. A plain
+    sample is returned unchanged. Raises NoSampleError for another field with a value of the wrong
+    type, and for metadata that cannot be written.
     """
     plain: dict[str, Any] = {}
     if not _is_written(sample.metadata):
@@ -49,7 +50,7 @@ def _has_lists(value: object) -> bool:
 
 
 def _is_written(metadata: object) -> bool:
-    """Return whether metadata can be written as JSON and read back unchanged."""
+    """Return whether metadata are flat and simple: JSON surely gives them back unchanged."""
     if type(metadata) is not dict:
         return metadata is NOTHING
     return all(

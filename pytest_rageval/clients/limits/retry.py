@@ -26,7 +26,7 @@ LONGEST_WAIT_S = 30.0
 """Waits double from the first one to this one."""
 
 MOST_ALONE: Final = 2
-"""How many requests of a call may time out alone in flight: one is a hiccup, two are the model."""
+"""A call gives up when so many of its requests timed out alone: one is a hiccup, two the model."""
 
 _MOST_LESSONS = 5  # how often one request may be changed before it suits a server
 
@@ -59,7 +59,7 @@ class Outage:
         self._last = 0.0
 
     def lasts_s(self, now: float) -> float:
-        """Note that it has gone wrong again ``now``; return for how many seconds it has."""
+        """Note that it has gone wrong again ``now``; return for how many seconds so far."""
         # What went wrong long ago, with nothing since, says nothing about now.
         if self._since is None or now - self._last > self._longest_s:
             self._since = now
@@ -78,11 +78,12 @@ class Retry:
     nor do time-outs while others succeed, nor, until the first success, that a server is not there
     yet: it may be loading its model. What times out alone in flight is sent once more only: that no
     other request is in its way makes the model no faster.
-    A call gives up when its request number ``MOST_REQUESTS`` fails, and where its waits, or
-    the time since any call succeeded, would exceed ``max_wait_s``. So a server that is down costs a
-    run ``max_wait_s`` once, not once a call. It is the same with rate limits: once no call that met
-    one has succeeded for ``max_wait_s``, each new call gives up; where others succeed, it first
-    waits once, as long as the server says. A caller that is cancelled cancels its request or wait.
+    A call gives up when its request number ``MOST_REQUESTS`` fails, when its waits would exceed
+    ``max_wait_s``, and when calls have failed for longer than that and none has succeeded. So a
+    server that is down costs a run ``max_wait_s`` once, not once a call. It is the same with rate
+    limits: once no call that met one has succeeded for ``max_wait_s``, each new call gives up;
+    where others succeed, it first waits once, as long as the server says. A caller that is
+    cancelled cancels its request or wait.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Retry:
         self._down, self._full = Outage(max_wait_s), Outage(max_wait_s)
         self._has_worked = False
         self.waiting = ""
-        """How long calls wait for what server that is starting, and why; "" if none does."""
+        """How long calls may wait for a server that is starting, and its error; "" if none does."""
 
     def patience(self) -> Patience:
         """Return what a new call may spend."""

@@ -31,10 +31,10 @@ class SingleFlight(Generic[T]):
     ) -> T:
         """Return what ``ask`` returns, or what another caller of the same question got.
 
-        Call it when ``look``, which reads the cache, has found nothing. Return what another process
-        has cached meanwhile as it is, and ``share`` of what another caller of this process got;
-        without locks ``look`` is not called. When the call fails, all who wait for it fail with the
-        same error; when it is cancelled, the next caller asks.
+        Call it when ``look``, which reads the cache, has found nothing. What another process has
+        cached meanwhile is returned as it is, what another caller of this process got as ``share``
+        returns it; without locks ``look`` is not called. When the call fails, all who wait for it
+        fail with the same error; when it is cancelled, the next caller asks.
         """
         while (call := self._calls.get(sha256)) is not None:
             found = await asyncio.shield(call)

@@ -1,4 +1,4 @@
-"""At most N at the same time, lowest order first, in one process or over all of a run."""
+"""At most N requests at the same time, lowest order first, in one process or over all of a run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,10 @@ class Slots:
         self._no_locks = Outage(_LONGEST_S)
 
     async def acquire(self, order: int = 0) -> int:
-        """Return a slot as soon as one is free; a cancelled caller leaves the queue at once."""
+        """Return a slot once one is free; a cancelled caller leaves the queue at once.
+
+        Raises ClientError when the locks of a shared pool have failed for two minutes.
+        """
         if not self._pool.is_shared and (slot := self._pool.take()) is not None:
             return slot
         place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -174,7 +177,7 @@ class Slots:
             self._poll_later()
 
     def _give_up_after(self, error: OSError) -> None:
-        """Have those who wait fail after locks have failed for long; one that is held has not."""
+        """Fail those who wait once locks have failed for two minutes; one that is held has not."""
         if self._no_locks.lasts_s(time.monotonic()) <= _LONGEST_S:
             return
         for _, _, place in self._queue:
@@ -236,8 +239,8 @@ class Room:
     def halve(self, began: float, in_flight: int) -> bool:
         """Halve after a request that was sent at ``began`` timed out, one of ``in_flight``.
 
-        Requests that were sent before the last time change nothing more. Returns whether another
-        request was answered since: then it may be a queue that this one has waited in.
+        Those that were sent before the last halving change nothing more. Returns whether others are
+        in flight and one was answered since ``began``: this one may have waited in a queue.
         """
         self._read()
         if began >= self._halved_at:

@@ -41,8 +41,9 @@ class LocalEmbeddings:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of one batch.
 
-        Raises LocalModelError for whatever the model raises, ``sys.exit()`` included. A
-        RagevalError, of a package that is missing for instance, and our own cancelling stay.
+        Raises LocalModelError for whatever the model raises, ``sys.exit()`` included, and for
+        vectors that are not finite, not of one length or not one for each text. A RagevalError, of
+        a package that is missing for instance, and our own cancelling are raised as they are.
         """
         try:
             return self._checked(await self._rows(list(texts)), texts)
@@ -85,7 +86,7 @@ class LocalEmbeddings:
 
 
 def _called(encode: Encode, texts: list[str]) -> Any:
-    """Return the vectors, or what has to be awaited for the rows."""
+    """Return the vectors, or what has to be awaited for the rows; called in the thread."""
     found = encode(texts)
     return found if inspect.isawaitable(found) else _to_vectors(found)
 
@@ -100,7 +101,7 @@ def _to_vector(row: Iterable[Any]) -> Vector:
 
 
 def _sentence_transformer(settings: ClientSettings) -> Encode:
-    """Return the model called ``settings.model``; ``extra_body`` goes to its constructor."""
+    """Load ``settings.model``; return what encodes. ``extra_body`` goes to its constructor."""
     name = "sentence-transformers"
     library = extras.require("sentence_transformers", extra=name, purpose=f"the provider {name}")
     model = library.SentenceTransformer(settings.model, **settings.extra_body)
@@ -108,7 +109,7 @@ def _sentence_transformer(settings: ClientSettings) -> Encode:
 
 
 def _fastembed(settings: ClientSettings) -> Encode:
-    """Return the ONNX model called ``settings.model``; ``extra_body`` goes to its constructor."""
+    """Load an ONNX model; return what encodes. ``extra_body`` goes to its constructor."""
     library = extras.require("fastembed", extra="fastembed", purpose="the provider fastembed")
     model = library.TextEmbedding(model_name=settings.model, **settings.extra_body)
     return partial(model.embed, batch_size=settings.batch_size)

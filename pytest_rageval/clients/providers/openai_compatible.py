@@ -58,7 +58,10 @@ class OpenAIChat:
         self._has_limit = True  # of tokens, where the scenario names none
 
     async def ask(self, request: ChatRequest) -> Reply:
-        """Return the reply to one request, whatever it says."""
+        """Return the reply to one request, whatever it says.
+
+        Raises ClientError; AskAgain where the server may take the request in another form.
+        """
         form, tokens_name = self._forms.form, self._tokens_name
         body = self._body(request)
         try:
@@ -99,9 +102,10 @@ class OpenAIChat:
         }
 
     def _may_be_the_form(self, form: ReplyForm, error: ClientError) -> None:
-        """Have another form tried before a server that fails with this one is given up.
+        """Name the setting ``form`` in an error that the form may have caused.
 
-        Only for HTTP 500: the other codes say that the server is away or busy.
+        For HTTP 500, have another form tried before the call is given up: higher codes say that
+        the server is away or busy.
         """
         if is_about_forms(error) or error.status == 500:
             error.message += f"; {self._settings.role}.form says how JSON is asked for: {form} here"
@@ -109,14 +113,14 @@ class OpenAIChat:
             error.last_resort = lambda: self._forms.last_resort(form)
 
     def _drops_limit(self, error: ClientError) -> bool:
-        """Return whether a limit that nobody wrote is more than the server has room for."""
+        """Leave out a limit that nobody wrote if the server has no room for it; return whether."""
         if self._settings.max_tokens is not None or not self._has_limit:
             return False
         self._has_limit = not any(word in error.said for word in _ABOUT_TOKENS)
         return not self._has_limit
 
     def _renames_tokens(self, tried: str, error: ClientError) -> bool:
-        """Return whether the server wants the newer name of the limit of tokens."""
+        """Take the newer name of the limit of tokens if the server wants it; return whether."""
         if tried != "max_tokens" or "max_completion_tokens" not in error.said:
             return False
         self._tokens_name = "max_completion_tokens"

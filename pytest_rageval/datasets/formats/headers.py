@@ -45,7 +45,7 @@ class Header:
 def needs_second(header: Iterable[str]) -> bool:
     """Return whether a header has blank or repeated names, so that the next line may have them.
 
-    A blank first name is that of a data frame's index.
+    A blank first name does not count: it is that of a data frame's index.
     """
     return bool(_gaps([name.strip() for name in header]))
 
@@ -81,8 +81,8 @@ def joined_names(upper: Sequence[str], lower: Sequence[str]) -> list[str] | None
     """Return the names in two header lines, of groups and of columns; None unless that is sure.
 
     A group's name comes before names that several groups have. Sure means: both lines are equally
-    long, the second has a name wherever the first has none, it has at least two known fields, and
-    more of them than the first, and the joined names are distinct.
+    long, the first has blank or repeated names and the second a name below each of them, it has at
+    least two known fields, and more of them than the first, and the joined names are distinct.
 
     >>> joined_names(["Gold", "", "Bot"], ["question", "answer", "answer"])
     ['question', 'Gold answer', 'Bot answer']

@@ -26,7 +26,7 @@ _ADDRESS: Final = re.compile(r"https?://|[/?]")
 
 
 def said_of_pages(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a document has beside its records, by dotted names: where its export goes on."""
+    """Return the values of a document and, dotted, those in AROUND_PAGES; of objects the href."""
     said = dict(document)
     for around in AROUND_PAGES & document.keys():
         if isinstance(document[around], Mapping):
@@ -38,7 +38,7 @@ def said_of_pages(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def next_page(said: Mapping[str, Any]) -> str:
-    """Return the name of what says that pages follow; "" where none does, or one says none."""
+    """Return the name of what says that pages follow, "" if none; a flag counts before a link."""
     more = [name for name in said if HAS_MORE.search(name) and isinstance(said[name], bool)]
     if more:
         return next((name for name in more if said[name]), "")
@@ -49,8 +49,8 @@ def next_page(said: Mapping[str, Any]) -> str:
 def part_of_export(document: Mapping[str, Any], count: int) -> str:
     """Return why the ``count`` rows of a document may be one page of several.
 
-    "" for a whole document: also for pages that were joined below what the first of them said,
-    which has more rows than a page.
+    "" for a whole document. That may be pages that were joined, with what the first one said of
+    itself: then it has more rows than it says a page has.
     """
     said = {name: value for name, value in said_of_pages(document).items() if _is_said(name, value)}
     size, total, pages, page = (_number(said, name) for name in (_SIZE, _TOTAL, PAGES, _PAGE))

@@ -12,11 +12,14 @@ from pytest_rageval.datasets.formats.headers import read_header
 from pytest_rageval.model import plain_cell
 
 _ROW_BYTES = 64
-"""The least size that a row counts, like a line of text."""
+"""A row counts as so many bytes at least, like a line of text."""
 
 
 def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
-    """Yield the rows; lists, structures and maps become lists and mappings."""
+    """Yield the rows; structures and maps become mappings, but maps within a value lists of pairs.
+
+    Raises ScenarioError for a file that cannot be read, or is too large when it is unpacked.
+    """
     extras.require("pyarrow", extra="parquet", purpose=f"reading {file.shown}")
     import pyarrow
     import pyarrow.parquet

@@ -136,6 +136,7 @@ def _row(
 
 
 def _result(fields: Mapping[str, Any], name: str, *, has_reasons: bool) -> _Result | None:
+    """Return what the columns beside an output say, else its cell; None without a verdict."""
     status, score, reason = (
         fields.get(f"{name} {beside}") for beside in ("Status", "Score", "Grader Reason")
     )

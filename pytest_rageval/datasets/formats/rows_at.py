@@ -44,12 +44,15 @@ class RowsPath:
 
 
 def rows_of_every(path: JsonPath, document: Any) -> list[Any]:
-    """Return the rows at a path with ``[*]``, items that are no rows too; raises LostPathError.
+    """Return the rows at a path with ``[*]``, items that are no objects too; raises LostPathError.
 
-    Where all values are lists, their items are the rows. A row gets the texts, numbers, booleans
-    and lists of these that the objects above it have under names that it lacks; the nearest object
-    counts. What they call their id becomes ``parent_id``. The key of a value in an object becomes
-    the ``id`` of a row that it is, and the ``parent_key`` of rows below.
+    Where values are lists, and others only plain values of objects, the items of the lists are the
+    rows. Where all are plain values of objects, each is a row of its key, ``id``, and ``value``.
+    A row gets the texts, numbers, booleans and lists of these that the objects above it have under
+    names that it lacks; the nearest object counts. What is an answer, a reference or found by a
+    search stays above; what they call their id becomes ``parent_id``. The key of a value in an
+    object becomes the ``id`` of a row that it is, if it has none, and the ``parent_key`` of rows
+    below.
     """
     trails = path.trails(document)
     lists = [trail for trail in trails if isinstance(trail.value, list)]
@@ -145,7 +148,8 @@ def _paths(values: Sequence[Any], above: str, depth: int) -> Iterator[str]:
 def _are_maps(objects: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether the values of objects are rows, or lists of rows, and not parts of one row.
 
-    They are alike, and objects at one place have other keys: records would have the same.
+    The values are alike, and several objects at one place differ in their keys: records would have
+    the same.
     """
     seen = objects[:_ROWS_SEEN]
     counts = Counter(key for value in seen for key in islice(value, _KEYS_SEEN))

@@ -34,7 +34,7 @@ class FailedRow(dict[str, Any]):
 
 
 def unfinished(document: Any) -> str:
-    """Return what a log of inspect_ai lacks that is not finished; "" for other documents."""
+    """Return what is wrong with a log of inspect_ai whose run did not succeed; "" for others."""
     if not (isinstance(document, Mapping) and document.keys() >= _LOG):
         return ""
     status, samples = document["status"], document["samples"]
@@ -72,7 +72,7 @@ def _of_inspect(log: Mapping[str, Any]) -> list[Any]:
 
 
 def _of_sample(sample: dict[str, Any], *, many: bool) -> dict[str, Any]:
-    """Return input, target, output, scores and metadata of a sample, without its events.
+    """Return the columns of a sample, without messages and events; a FailedRow if it failed.
 
     ``many``: each sample ran several times, so that its epoch is a part of the id.
     """
@@ -168,7 +168,7 @@ def _outcome(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _expected(result: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what the asserts ``equals`` and ``contains`` expect, as far as they are plain texts."""
+    """Yield what ``equals``, ``contains`` and ``contains-all`` expect, as far as they are plain."""
     test = result.get("testCase")
     asserts = test.get("assert") if isinstance(test, Mapping) else None
     equal: list[Any] = []
@@ -186,7 +186,7 @@ def _expected(result: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterat
 
 
 def _plain(value: Any, variables: Mapping[str, Any]) -> list[Any]:
-    """Return the text or number that is expected, in a list; [] for a template."""
+    """Return a text or number, also of a variable, in a list; [] for files and other templates."""
     named = _ONE_VARIABLE.fullmatch(value) if isinstance(value, str) else None
     if named:
         value = variables.get(named[1])

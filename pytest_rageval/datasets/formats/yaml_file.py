@@ -13,7 +13,10 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml_rows
 
 _MOST_VALUES: Final = 300_000
-"""As many as a scenario file may have: YAML is read a hundred times slower than JSON."""
+"""As many as a scenario file may have; here lines, commas and colons are counted.
+
+YAML is read a hundred times slower than JSON.
+"""
 
 _DEEPEST: Final = 6
 """How many keys and positions may lead to a row whose line is given."""

@@ -1,4 +1,4 @@
-"""The certain part: columns that other tools' names say the field of, if their cells agree."""
+"""The certain part: columns with names by which other tools mean a field, if their cells agree."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _NAMES_DOCUMENTS: Final = frozenset({"chunks", "docs", "documents"})
 """Words for what may be the text or the id of a passage: the values decide."""
 
 _MAY_BE_IDS: Final = frozenset({"context", "documents", "passages", "evidence", "gtevidence"})
+"""Names of texts that may hold ids: such a column serves no field, unless it can be swapped."""
+
 _IS_FILE: Final = re.compile(r"\.\w{2,5}$|^\w+://\S+$")
 _BESIDE_GOLD: Final = frozenset(map(name_key, BESIDE_GOLD))
 _BESIDE_ANSWERS: Final = frozenset(map(name_key, BESIDE_ANSWERS))
@@ -143,7 +145,7 @@ def may_hold(field: str, values: Sequence[Any]) -> bool:
 
 
 def _parts(values: Iterator[Any]) -> Iterator[Any]:
-    """Yield the items of lists, and of lists in them."""
+    """Yield the items of lists, and of lists in them; other values as they are."""
     for value in values:
         if isinstance(value, list | tuple):
             yield from _parts(iter(value))

@@ -17,7 +17,7 @@ _MOST_AHEAD: Final = 64
 
 
 def json_documents(file: DataFile) -> Iterator[tuple[Any, int | None] | BrokenRow]:
-    """Yield each document of a text of JSON: one, one on each line, or one after the other.
+    """Yield each document of a text of JSON, and its line: one, one a line, or one after the other.
 
     What cannot be read ends at the next line that begins with a bracket.
     """
@@ -42,8 +42,8 @@ def _value_at(decoder: json.JSONDecoder, text: str, at: int, following: int) -> 
     """Return the value at a position, and its end; ``following``: where another may begin.
 
     Python counts the lines before an error, so a short part is tried before all of the text. What
-    fails before the part's end does so in all of the text: nothing goes on behind a line's end but
-    blanks.
+    fails before the part's end does so in all of the text: the part ends at the end of a line, and
+    no token of JSON goes on behind it.
     """
     for ahead in (0, _MOST_AHEAD):
         for _ in range(ahead):
@@ -61,7 +61,7 @@ def _value_at(decoder: json.JSONDecoder, text: str, at: int, following: int) -> 
 
 
 def _after_blanks(text: str, at: int) -> int:
-    """Return the position after blanks, and commas, which some tools write between objects."""
+    """Return the position after blanks, BOMs and the commas that some tools put between objects."""
     while at < len(text) and text[at] in " \t\r\n,\ufeff":
         at += 1
     return at

@@ -80,7 +80,7 @@ def is_span(record: Mapping[str, Any]) -> bool:
 def span_of(record: Mapping[str, Any], trace_id: str = "") -> Span | None:
     """Return the span that a record is; None without ids.
 
-    ``trace_id`` is that of the record around it, if it has its own.
+    ``trace_id`` is that of the record around it; for "", the span names its own.
     """
     trace = trace_id or plain_id(first_of(record, _TRACE))
     own = plain_id(first_of(record, _SPAN))
@@ -117,7 +117,7 @@ def _flags(record: Mapping[str, Any]) -> int:
 
 def _end(record: Mapping[str, Any], start: int | None) -> int | None:
     end = time_ns(first_of(record, _END))
-    # Jaeger: µs; ClickHouse: ns; other tools have seconds.
+    # Jaeger: µs; ClickHouse: ns; that of other tools, in seconds, is not read.
     name, factor = ("duration", 1000) if "traceID" in record else ("Duration", 1)
     duration = as_number(record.get(name))
     if end is not None or duration is None or start is None:
@@ -179,6 +179,7 @@ def _typed(kind: str, value: Any) -> Any:
 
 
 def _error(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> str | None:
+    """Return why a span failed, "" if that is not said; None for one that did not fail."""
     status = first_of(record, _STATUS)
     message = first_of(record, _MESSAGE)
     has_failed = str(status).upper().rpartition("_")[2].rpartition(".")[2] in ("ERROR", "2")

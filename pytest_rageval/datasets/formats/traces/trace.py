@@ -17,8 +17,9 @@ class Trace:
     id: str
     spans: list[Span]
     roots: list[Span] = field(default_factory=list)
+    """The tool's record of the trace, else spans without a parent, else those with a remote one."""
     orphans: list[Span] = field(default_factory=list)
-    """The spans whose parent is not in the file."""
+    """Other spans whose parent is not in the file."""
     _children: dict[str, list[Span]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -53,7 +54,7 @@ class Trace:
         return self._children.get(span.span_id, [])
 
     def tops(self) -> list[Span]:
-        """Return the roots; where the tool has a record of the trace, the steps right below it."""
+        """Return the roots, of a record of the trace the steps right below; events are left out."""
         tops = self.roots
         if tops and tops[0].is_trace:
             remote = [span for span in self.orphans if span.has_remote_parent]
@@ -70,7 +71,8 @@ class Trace:
 def columns_of(trace: Trace, known: Collected) -> dict[str, Any]:
     """Return what a tool says of a trace beside its spans: of the trace itself, else of a step.
 
-    That is the top one, or any other. If several say different things, nobody knows which is meant.
+    The top steps come before all others. A column of which they say different things is left out,
+    and noted in ``known.untold``.
     """
     found = {**known.said.get(trace.id, {})}
     for column, by_step in known.of_steps.get(trace.id, {}).items():
