@@ -9,11 +9,11 @@ from pytest_rageval.datasets.cells import BadValueError, is_missing, plain_text
 from pytest_rageval.errors import shorten
 
 _ROLES: Final = ("answer", "text", "value", "content")
-"""The keys of an object for the right answer that it is."""
+"""The keys under which an object may have the right answer."""
 
 _MARKS: Final = ("correct", "is_correct", "right", "is_right", "valid", "is_valid", "label")
 _SAY_NO: Final = frozenset({"false", "0", "0.0", "no", "wrong", "incorrect"})
-"""What such a key says of an alternative that is no right answer."""
+"""What a key of ``_MARKS`` says of an alternative that is no right answer."""
 
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
@@ -25,7 +25,7 @@ def read_references(
     """Return the flat references, and the groups if the value is a list of lists.
 
     A string is one reference, a blank one none: it would be found in every answer. None if no
-    reference is left.
+    reference is left. Raises BadValueError for what is no text, and as ``references_in`` does.
     """
     if isinstance(value, Mapping):
         return reference_group(value) or None, None
@@ -53,9 +53,10 @@ def _references_in(part: Any) -> tuple[str, ...]:
 
 
 def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the references in an object; none where its answer is blank.
+    """Return the references in an object; none where its answer is blank, or it is empty.
 
-    Raises BadValueError for an object without one, and for one that may have two.
+    Raises BadValueError for an object that is marked as wrong, that has no key for an answer, or
+    that has several with different ones.
 
     >>> references_in({"text": ["14 euros"], "answer_start": [4]})
     ('14 euros',)
@@ -88,7 +89,7 @@ def with_aliases(
 ) -> tuple[str, ...] | None:
     """Return references with further ones after them, none of them twice.
 
-    Raises BadValueError if the references are groups.
+    Raises BadValueError for aliases of references that are groups.
     """
     more = reference_group(aliases)
     if more and groups is not None:

@@ -18,7 +18,7 @@ _ORDER: Final = (
     *("answer_checks", "must_satisfy", "tags", "answerable", "citations", "reference_citations"),
     *("history", "confidence", "nuggets", "reference_ids"),
 )
-"""The fields of a row, as they are written."""
+"""The fields of a row, in the order in which they are written."""
 
 
 def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:
@@ -72,11 +72,11 @@ def _contexts(sample: Sample) -> list[dict[str, str]] | None:
 def saved_rows(
     result: ScenarioResult, label_columns: Sequence[str]
 ) -> tuple[list[Mapping[str, Any]], int]:
-    """Return the rows of a run with its answers, and how many have labels of another, perhaps.
+    """Return the rows of a run with its answers, and how many may have labels of another answer.
 
-    A label in a column is about the answer that was in its row; of those that do not count that
-    answer is not known. If there are any, no label is left: the others would be no random draw. A
-    row without an answer has none.
+    A label in a column is about the answer that was in its row; for a label that the run did not
+    count, that answer is not known. If any row has such labels, those of all rows are left out: the
+    others would be no random draw. A row without an answer has no labels.
     """
     heads = frozenset(map(head_of, label_columns))
     pairs = [(sample, row) for sample in result.samples if (row := sample.dataset_row) is not None]
@@ -100,7 +100,7 @@ def _says(value: Any) -> bool:
 
 
 def _is_of_answer(sample: SampleResult, result: ScenarioResult, heads: Collection[str]) -> bool:
-    """Return whether labels in a row's columns are about the answer of the run."""
+    """Return whether a label in a row's columns is known to be about the run's answer."""
     digest = answer_digest(sample.answer, sample.contexts)
     of_metrics = (human.labels.get(sample.sample_id, ()) for human in result.info.human)
     labels = (label for labels in of_metrics for label in labels)
@@ -110,7 +110,7 @@ def _is_of_answer(sample: SampleResult, result: ScenarioResult, heads: Collectio
 def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:
     """Yield the text of a data file, ``.jsonl``, ``.json`` or ``.csv``, in parts.
 
-    In a table, a list or object is written as JSON. Texts that a spreadsheet would run as formulas,
+    In CSV, a list or object is written as JSON. Texts that a spreadsheet would run as formulas,
     and blank ones, are quoted, which an extra column tells the reader.
     """
     if suffix == ".csv":

@@ -30,7 +30,7 @@ def load_trec(
     run_key: str = "run_path",
     scores_as: Literal["d", "f"] = "d",
 ) -> Dataset:
-    """Return a case for each query of the qrels file, in its order.
+    """Return a case for each query of the qrels file, in its order, or those that ``spec`` draws.
 
     ``where`` returns the place of a key in the scenario; ``run_key`` is the key that names the run.
     Scores are compared as 64-bit numbers, or with "f" as 32-bit ones.
@@ -79,7 +79,7 @@ def load_trec(
 def data_digest(spec: DatasetSpec, base_dir: Path, answers: AnswersSpec | None = None) -> str:
     """Return the hash of these files, as ``load_dataset`` and ``load_trec`` compute it.
 
-    "" for rows that are no file. Raises ScenarioError where one is missing.
+    "" for rows that come from no file. Raises ScenarioError where a file is missing.
     """
     if spec.qrels_path is not None:
         keys = ("qrels_path", "run_path", *(["queries_path"] if spec.queries_path else []))
@@ -114,7 +114,10 @@ def _queries(
 
 
 def _query_texts(file: DataFile, where: str) -> dict[str, str]:
-    """Return the texts of queries by id; raises ScenarioError for rows with none or another."""
+    """Return the texts of queries by id.
+
+    Raises ScenarioError for rows without an id or a text, and for an id with two texts.
+    """
     found: dict[str, str] = {}
     problems = []
     for row in rows_in(file, where, "queries_path"):
@@ -157,7 +160,7 @@ def _attempt(read: Callable[[], T]) -> tuple[T | None, Sequence[Problem]]:
 
 
 def _case(spec: DatasetSpec, sample: Sample, run_shown: str, *, is_missing: bool) -> Case:
-    """Return a query as a case; ``missing_queries`` decides about one that the run lacks."""
+    """Return a query as a case; if the run lacks it, as ``missing_queries`` says."""
     reason = f"no results for this query in {run_shown}"
     if is_missing and spec.missing_queries == "error":
         return InvalidRow(sample.id, sample.index, sample.row, None, reason)

@@ -10,7 +10,7 @@ Message = Mapping[str, str]
 _WHOLE: Final = frozenset({"messages", "input"})
 """The columns that may hold a whole conversation; others are named for what came before."""
 _TELLING: Final = 12
-"""A shorter text, such as "Yes.", may be the answer of several turns."""
+"""A reply with fewer characters, such as "Yes.", may be the answer of several turns."""
 
 
 class Turns(NamedTuple):
@@ -25,9 +25,10 @@ def before_question(
 ) -> Turns:
     """Return what came before a question that stands beside the messages of ``column``.
 
-    What follows it may be the gold answer: it is no earlier turn. ``answers`` are the texts that
-    the row has as its answer and its references. A reply may be given twice: it tells the place of
-    the question only as the last one, and not in a column that is named for what came before.
+    What follows the question may be the gold answer: it is no earlier turn. ``answers`` are the
+    texts that the row has as its answer and its references. A reply that is one of them may be
+    given twice: it tells where the question is only if it is the last reply, and not in a column
+    that is named for what came before.
     """
     named = [at for at in _users(messages) if _plain(messages[at]) == question.strip()]
     if column in _WHOLE:
@@ -55,10 +56,10 @@ def _of_whole(
 def place_of_question(
     messages: Sequence[Message], answers: Collection[str], column: str
 ) -> tuple[int | None, str]:
-    """Return where the question is in messages that hold it, and the doubt to hear of.
+    """Return where the question is in messages that hold it (or None), and the doubt to hear of.
 
-    It is the last message of the user. In ``messages``, an earlier one where its reply is the last,
-    and the answer of the row: "Thanks" is no question.
+    It is the last message of the user. In ``messages`` it is an earlier one where the last reply
+    comes before that, is the answer of the row, and is no short text: "Thanks" is no question.
     """
     last = _last_asked(messages)
     if last < 0:
@@ -93,7 +94,7 @@ def _is_left_out(column: str) -> str:
 
 
 def _answered(messages: Sequence[Message], answers: Collection[str]) -> int | None:
-    """Return the user's message with the last reply, if the row has that reply as its answer."""
+    """Return the place of the question of the last reply, None if that is not in ``answers``."""
     at = _last_reply(messages)
     is_answer = at >= 0 and _plain(messages[at]) in answers
     return _question_of(messages, at) if is_answer else None

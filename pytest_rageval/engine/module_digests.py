@@ -1,4 +1,4 @@
-"""Which metrics are of a user's own, and digests of the files and functions they came from."""
+"""Which metrics are the user's own, and digests of the files and functions they came from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def own_metrics(metrics: Iterable[BoundMetric]) -> tuple[BoundMetric, ...]:
 
 
 def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str, str]:
-    """Return the digest of each module that the user's own metrics came from, by its name."""
+    """Return the digest of each module that the user's own metrics came from, by its name.
+
+    And of what these import from below the root or the scenario's folder, and so on.
+    """
     names: set[str] = set()
     for metric in own_metrics(metrics):
         path = source.specs[metric.position].use or ""
@@ -60,7 +63,7 @@ def _modules_of_values(name: str) -> Iterator[str]:
 
 
 def _modules_in_text(name: str) -> Iterator[str]:
-    """Yield what the import statements of a module name: a constant that came so has no module."""
+    """Yield the names in a module's import statements: an imported constant tells no module."""
     module = sys.modules.get(name)
     try:
         tree = ast.parse(Path(getattr(module, "__file__", None) or "").read_bytes())
@@ -85,7 +88,7 @@ def _made_by_code(module: ModuleType | None) -> Iterator[Any]:
 
 
 def other_module(digests: Mapping[str, str]) -> str:
-    """Return which module this process has in another form, "" if each is the same."""
+    """Return, for a message, a module that this process has in another form, "" without one."""
     for name, digest in digests.items():
         if not same_module(_digest(name), digest):
             file = getattr(sys.modules.get(name), "__file__", None)
@@ -101,9 +104,10 @@ def _module_of(metric: Any) -> str:
 
 
 def _digest(name: str) -> str:
-    """Return the digest of a module's file as it was when the module was first seen here.
+    """Return digests of a module's file and functions, as they were when it was first seen here.
 
-    The file may have changed since, and the module has not; one that was reloaded has a new spec.
+    The file may have changed since, and the module has not. A module that was reloaded has a new
+    spec, and is read anew.
     """
     module = sys.modules.get(name)
     loaded = getattr(module, "__spec__", None) or module
@@ -114,7 +118,7 @@ def _digest(name: str) -> str:
 
 
 def _of_code(module: ModuleType | None) -> str:
-    """Return the digest of the functions that were loaded: the file may have changed since.
+    """Return a digest of the functions as they were loaded: the file may have changed before.
 
     "" where that says nothing: pytest rewrites the assertions of some modules.
     """

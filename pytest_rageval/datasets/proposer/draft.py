@@ -30,7 +30,7 @@ GOLD_FIELDS: Final = (
     *CHECK_FIELDS,
 )
 SPARSE: Final = 0.5
-"""The share of the rows that a column has to have, to be more than a remark in some."""
+"""A column that is filled in a smaller share of the rows is only a remark in some of them."""
 
 DOCUMENTS: Final = frozenset(
     {"doc_name", "source", "source_file", "source_document", "file_name", "filename", "file"}
@@ -52,7 +52,7 @@ class FoundColumn:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to decide: ``field`` is read from ``column`` in the ``case`` described."""
+    """One way to decide: in this ``case`` ("" in notes), ``field`` is read from ``column``."""
 
     case: str
     field: str
@@ -61,7 +61,11 @@ class Way:
 
 @dataclass
 class Draft:
-    """The fields that were found so far; a column serves one of them."""
+    """The fields that were found so far; a column serves at most one of them.
+
+    ``given`` are the columns that the user named, by field. ``doubt`` says what the user has to
+    decide, by one of the ``ways``. ``notes`` say what was not taken, each with the way to take it.
+    """
 
     table: Table
     given: Mapping[str, str]
@@ -100,7 +104,10 @@ class Draft:
         return [name for name in names if stems[name.rstrip("0123456789")] > 1]
 
     def take_best(self, name: str) -> None:
-        """Give a field the column whose name fits it best, unless another fits as well."""
+        """Give a field the column whose name fits it best, if it has none.
+
+        Where another one fits ``question`` or ``references`` as well, the user has to decide.
+        """
         if name in self.fields:
             return
         fits = [column for column in self._of(name) if self._may_serve(name, column)]
@@ -114,7 +121,7 @@ class Draft:
             self.fields[name] = FoundColumn(best, self._spoken[best].surely.why)
 
     def _may_serve(self, name: str, column: str) -> bool:
-        """Return whether a column's cells may be a field's; what is left out is noted."""
+        """Return whether a column's cells may be a field's; notes why not, but of verdicts."""
         cells, surely = self.table[column], self._spoken[column].surely
         if name == "references" and is_behaviour(cells) and surely != Surely.DOCUMENTED:
             values = ", ".join(map(repr, cells.distinct[:3]))
@@ -151,7 +158,7 @@ class Draft:
         return name != "references" or not self._lies_in(best, other)
 
     def _lies_in(self, best: str, other: str) -> bool:
-        """Return whether one of two columns of gold is only a part of the other, or no text."""
+        """Return whether ``other`` has labels only, or in each row one text is in the other."""
         if are_labels(self.table[other]) and not are_labels(self.table[best]):
             return True
         pairs = zip(self.table[best].cells, self.table[other].cells, strict=True)
@@ -161,7 +168,7 @@ class Draft:
         )
 
     def _ask(self, name: str, columns: Sequence[str]) -> None:
-        """Leave open which of some columns a field is."""
+        """Leave open which of some columns a field is, unless something is left open already."""
         if self.doubt:
             return
         meant = {"question": "the question", "references": "the right answer"}
@@ -190,7 +197,11 @@ class Draft:
         return [column for column in self._left() if self._field_of(column) == name]
 
     def _rank(self, name: str, column: str) -> tuple[int, int, int, int]:
-        """Return how well a column fits a field: known names first, then short ones."""
+        """Return a key that sorts columns, the best one for a field first.
+
+        The surest come first, then known names in their order, then names that say nothing of
+        asking or retrieval, then those with fewer words.
+        """
         known, words = FIELD_ALIASES.get(name, ()), snake_case(column)
         place = known.index(words) if words in known else len(known)
         spoken = self._spoken.get(column)

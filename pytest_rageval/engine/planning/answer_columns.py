@@ -16,7 +16,7 @@ from pytest_rageval.stats.wording import counted
 def read_of_answers(binding: Binding) -> frozenset[str]:
     """Return the fields of ``OF_ANSWERS`` that are read: by a section, a metric, a gate.
 
-    Those that the ``key_map`` names are read in any case.
+    Without those that the ``key_map`` names: these are read in any case.
     """
     scenario, known = binding.scenario, binding.known_metrics
     sections = {name for name in SECTION_OF.values() if getattr(scenario, name) is not None}
@@ -45,12 +45,12 @@ def _gated(gates: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def read_beside_answers(binding: Binding, columns: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return what is read of an answer beside its text, ``citations`` and ``confidence``.
+    """Return what is read of an answer beside its text: ``citations``, ``confidence``.
 
-    By field, the names under which it may be: its own where the target says where it is in a
-    reply, else that of the data first. Citations only where the data have such a column, or the
-    target or the key_map names one: else answers cite in their text, and what a service calls
-    ``citations`` may be anything.
+    By field, the names under which it may be: first its own where the target's options say where it
+    is in a reply, else the one in the key_map. Citations only where the data have such a column,
+    or the target or the key_map names one: else answers cite in their text, and what a service
+    calls ``citations`` may be anything.
     """
     key_map, asked = binding.scenario.dataset.key_map, set(read_of_answers(binding))
     target = binding.scenario.target

@@ -112,7 +112,7 @@ def _check_refusals(
             )
     is_asked = any(one.answerable is None and one.skip is None for one in samples)
     for metric in metrics if spec.answerable == "judge" else ():
-        # A reply would stand for the score; the metric itself may be asked as the question is.
+        # The reply would stand for the score; a judged metric of this name would never be asked.
         if metric.column.name == ANSWERABLE and (is_asked or metric.info.is_judged):
             message = f"{ANSWERABLE!r} is a reserved name beside refusals: {{answerable: judge}}"
             place = f"metrics[{metric.position}]"
@@ -158,9 +158,9 @@ def _warn_of_half(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
 
 
 def _check_right_answers(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
-    """Refuse a crag_score that takes a metric of which less is better for one of right answers.
+    """Refuse a crag_score whose ``correct`` names a metric of which less is better.
 
-    Say it where the default of ``at_least`` is not the best score that there is.
+    Warn where ``at_least`` is not written, and its default is not the best score that there is.
     """
     columns = {metric.column.name: metric.column for metric in metrics}
     for metric in metrics:

@@ -42,9 +42,10 @@ _TELLS_ELSE: Final = "good rows from bad ones"
 def bind_controls(
     binding: Binding, metrics: Sequence[BoundMetric], models: ModelPlan, cases: Sequence[Case]
 ) -> dict[str, Controlled]:
-    """Return what the judge of each metric is tested with; metrics without rows are left out.
+    """Return what the judge of each metric is tested with, by the metric's name.
 
-    Rows of the user's file come before our own. What is wrong with them is a problem.
+    Rows of the user's file take the place of our own; what is wrong with them is a problem. Metrics
+    without rows are left out, and those whose rows lack what they need.
     """
     asked = {metric.column.name: metric for metric in metrics if metric.info.asks}
     table = _of_table() if any(metric.info.of_table for metric in asked.values()) else None

@@ -35,7 +35,7 @@ def bind_fill(
     cases: Sequence[Case],
     provided: Collection[str],
 ) -> tuple[BoundMetric, ...]:
-    """Return the metrics, those to be filled with what a judge is to grade.
+    """Return the metrics; those that are to be filled know now what a judge is to grade.
 
     ``provided`` are the fields that a system under test fills in later.
     """
@@ -52,6 +52,7 @@ def bind_fill(
         binding.problems += error.problems
         texts = {}
     filling = Filling(spec.k, _grades(binding, spec, samples), texts, {})
+    # Without a corpus, the texts may come with what the target finds.
     may_have_text = is_searched and not texts
     pairs = _in_fixed_order(
         (sample, name)

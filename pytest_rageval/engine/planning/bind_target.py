@@ -38,9 +38,9 @@ def bind_target(
 ) -> TargetPlan | None:
     """Return how the system under test is asked; None without one, or if it cannot be asked.
 
-    Then the problems are in ``binding``: without any, the data hold the answers.
-    ``columns`` are those of the data that are metadata, None where that is not known. ``given`` is
-    a function that takes the place of the scenario's target, and is asked within its limits.
+    If it cannot be asked, the problems are in ``binding``. ``columns`` are the names of the data's
+    metadata columns, None where they are not known. ``given`` is a function that takes the place of
+    the scenario's target, and is asked within its limits.
     """
     spec = binding.scenario.target
     if given is not None:
@@ -116,7 +116,10 @@ def _given(binding: Binding, spec: TargetSpec, given: object) -> TargetPlan | No
 
 
 def _check_version(binding: Binding, spec: TargetSpec, *, needs_one: bool = False) -> None:
-    """Note answers kept without a system: ``needs_one`` is a function, given without a path."""
+    """Note a version under which kept answers of two systems could be taken for each other.
+
+    ``needs_one``: the target is a function that was passed in; no path tells which system it asks.
+    """
     if not spec.cache_answers or binding.run.cache_dir is None or binding.run.cache_mode == "off":
         return
     for name in _VARIABLE.findall(spec.version):
@@ -192,9 +195,10 @@ def _scenario_identity(binding: Binding) -> dict[str, str]:
 
 
 def _variant_identity(binding: Binding, options: TargetOptions) -> dict[str, str]:
-    """Return the variant, if there is one and a function was given for it; a fixture is not told.
+    """Return the variant, if there is one and the target is a function that was passed in.
 
-    A hook may give another function to each, and two partials or objects look alike.
+    A hook may give another function to each variant, and two partials or objects look alike. A
+    fixture is not told which variant asks for it.
     """
     variant = binding.loaded.variant
     is_told = options.is_of_scenario and options.pytest_fixture is None

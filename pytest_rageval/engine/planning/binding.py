@@ -93,7 +93,10 @@ class Binding(Struct):
     def by_metric(
         self, section: str, values: Mapping[str, Any], names: Sequence[str]
     ) -> dict[str, Any]:
-        """Return ``values`` under the names that the results use; unknown ones are problems."""
+        """Return ``values`` under the names that the results use; unknown ones are problems.
+
+        But not those that begin with ``x-``, nor those of metrics that are refused themselves.
+        """
         resolved: dict[str, Any] = {}
         for written, value in values.items():
             name = resolve_metric(written, names, self.known_metrics)
@@ -123,7 +126,7 @@ def carried_over(spec: BaseModel, into: Callable[..., T], **other: Any) -> T:
 def resolve_metric(
     written: str, names: Sequence[str], known: Registry[MetricDefinition]
 ) -> str | None:
-    """Return the one of the scenario's metric ``names`` that a name or alias refers to."""
+    """Return the one of the scenario's ``names`` that a name or alias means, None without one."""
     if written in names:
         return written
     label = _known_label(written, known)

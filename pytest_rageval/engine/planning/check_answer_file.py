@@ -1,4 +1,4 @@
-"""Refuses a file for answers or ``save_path`` that the run reads, or writes as a saved run."""
+"""Refuses to write answers, or ``save_path``, over what the run reads or a saved run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pytest_rageval.run_paths import RunPaths, is_path, is_same_file, of_variant
 
 
 def check_written_files(binding: Binding) -> None:
-    """Note a file for answers, or at ``save_path``, in whose place something else would be lost."""
+    """Note a file for answers, or a ``save_path``, that would replace another file of the run."""
     _check_answer_file(binding)
     _check_save_path(binding)
 
 
 def _check_answer_file(binding: Binding) -> None:
-    """Note a file of ``--rag-save-answers`` in whose place something else would be lost."""
+    """Note a file of ``--rag-save-answers`` that would replace what is read, or a saved run."""
     answers = binding.run_paths.answers
     if answers is None:
         return
@@ -52,7 +52,7 @@ def texts_of(value: object) -> Iterator[str]:
 
 
 def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:
-    """Yield the saved runs that it is compared with, and the one that it makes."""
+    """Yield the saved runs that the run is compared with, and the one that it is to make."""
     folder, output = binding.loaded.path.parent, binding.scenario.output_dir
     for _, run in compared_runs(binding):
         if run.baseline:
@@ -62,7 +62,7 @@ def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:
 
 
 def _check_save_path(binding: Binding) -> None:
-    """Note a ``save_path`` in whose place a file that the scenario reads would be lost."""
+    """Note a ``save_path`` that would replace what the scenario reads, or a saved run."""
     if binding.scenario.save_path is None:
         return
     path = binding.run_paths.root / binding.scenario.save_path
@@ -76,7 +76,7 @@ def _check_save_path(binding: Binding) -> None:
 
 
 def _data(binding: Binding) -> Iterator[Path]:
-    """Yield the scenario and the files that it surely reads: any text may be called as a file."""
+    """Yield the scenario and the files that it surely reads: other texts may only look like one."""
     folder, scenario = binding.loaded.path.parent, binding.scenario
     yield binding.loaded.path
     data, human = scenario.dataset, scenario.human

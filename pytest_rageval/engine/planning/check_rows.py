@@ -30,8 +30,9 @@ def checked(
 ) -> Case:
     """Return ``case``, or an invalid row when no metric has the fields that it needs.
 
-    A row that is skipped need not have them. ``provided`` are the fields that a system under test
-    fills in later, ``told`` those that a judge does.
+    A row that is skipped need not have them; one that asks for nothing that is measured is skipped.
+    A row whose trace does not record the search is invalid where a metric needs that. ``provided``
+    are the fields that a system under test fills in later, ``told`` those that a judge does.
     """
     if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
         return case
@@ -40,7 +41,7 @@ def checked(
         return invalid(case, line, str(unrecorded))
     lacking, unasked = list[list[str]](), set[str]()
     spared = told
-    # Where nothing is to be found, or a judge may say so, nothing is compared with.
+    # A row that cannot be answered, or of which a judge may say so, needs nothing to compare with.
     if case.answerable is False or (told and case.answerable is None):
         spared |= _NOT_OF_UNANSWERABLE
     if provided:
@@ -60,7 +61,7 @@ def checked(
 
 
 def _needs_search(metrics: Sequence[BoundMetric], provided: frozenset[str]) -> bool:
-    """Return whether a metric needs what a search of the row's trace found."""
+    """Return whether metrics need of a search what is not ``provided``."""
     needed = {name for one in metrics for name in one.info.needs | one.info.or_needs}
     return not (needed & OF_SEARCH).issubset(provided)
 

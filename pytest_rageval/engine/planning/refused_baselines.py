@@ -22,7 +22,10 @@ class Refused(NamedTuple):
 
 
 def refuse(binding: Binding, refused: Sequence[Refused]) -> None:
-    """Add why runs cannot be compared with, and how one that is absent gets there."""
+    """Note why runs cannot be compared with, and how to save one that is absent.
+
+    Of one that this run is to save anew that is only a remark.
+    """
     absent = [run for run in refused if isinstance(run.error, NoBaselineError)]
     for run in refused:
         if binding.run_paths.saves(run.name):
@@ -35,8 +38,8 @@ def refuse(binding: Binding, refused: Sequence[Refused]) -> None:
 def _put_off(binding: Binding, error: BaselineError) -> None:
     """Let a run go on uncompared that is to be saved under the name of its baseline.
 
-    One that is there and is refused will not be replaced: else who changes a question gets rid of
-    the comparison, and of every fall that it would have shown (V1).
+    One that is there and is refused will not be replaced: else whoever changes a question would be
+    rid of the comparison, and of every fall that it would have shown.
     """
     said = [_without_hint(problem.message) for problem in error.problems]
     binding.remarks += [f"not compared: {text}" for text in said]
@@ -51,7 +54,7 @@ def _how_to_save(run: Refused, absent: Sequence[Refused], gates: Any) -> str:
     """
     name = shlex.quote(run.name)
     others = {other.name for other in absent if other is not run}
-    if any(_names(gates, other) for other in others):  # compare=... leaves these gates
+    if any(_names(gates, other) for other in others):  # compare=... would leave these gates
         return (
             "To save it first, and compare with none: --rag-set compare=null --rag-set gates=null "
             f"--rag-save {name}"

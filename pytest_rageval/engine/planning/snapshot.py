@@ -58,7 +58,7 @@ def snapshot_text(scenario: Scenario) -> str:
 def shown_option(name: str, value: object) -> object:
     """Return the option of a metric with secrets hidden, nested ones included.
 
-    Needs a clearer name than ``sounds_secret``: ``tokenizer`` or ``max_tokens`` is no secret.
+    A name must be clearer than for ``sounds_secret``: ``tokenizer`` or ``max_tokens`` is no secret.
     """
     if isinstance(value, dict):
         return {key: shown_option(str(key), part) for key, part in value.items()}
@@ -70,7 +70,7 @@ def shown_option(name: str, value: object) -> object:
 
 
 def hash_text(value: object) -> str:
-    """Return a few digits of a hash, which show that what is hidden has changed."""
+    """Return four hex digits of a hash, which show that what is hidden has changed."""
     return hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()[:4]
 
 
@@ -113,7 +113,7 @@ def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
     """
     shown = dict(model)
     headers, body, url = (model.get(key) for key in ("headers", "extra_body", "base_url"))
-    # Those of a target are not checked yet, and may be of any type.
+    # What a target has of these is not checked yet, and may be of any type.
     if headers:
         shown["headers"] = {
             name: value if _VARIABLE.fullmatch(str(value)) else "***"
@@ -129,8 +129,9 @@ def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
 def _target(target: dict[str, Any]) -> dict[str, Any]:
     """Return a target's settings as they may be written down, its options among the other keys.
 
-    Of a request, the places for fields and references to the environment; of its URL, neither
-    credentials nor query; of options whose names sound secret, the names.
+    Of the texts in a request, those that are only places for fields or references to the
+    environment; of its URL, neither credentials nor query; of options whose names sound secret, the
+    names.
     """
     own = {name: value for name, value in target.items() if name != "options"}
     options = target.get("options", {})
@@ -149,7 +150,7 @@ def _of_model(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unnamed(name: str, value: Any) -> Any:
-    """Return a value without what its name, or a name in it, says to be a secret, nor a URL's."""
+    """Return a value without what names, its own or inside, call a secret, or a URL's secrets."""
     if isinstance(value, dict):
         return {key: _unnamed(str(key), part) for key, part in value.items()}
     if isinstance(value, list):
@@ -188,7 +189,7 @@ def _metric(plain: dict[str, Any]) -> Any:
 
 
 def _printable(value: Any) -> Any:
-    """Return ``value`` with lone surrogates spelled out, which no UTF-8 file can hold."""
+    """Return ``value`` with lone surrogates spelled out: no UTF-8 file can hold them."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, dict):

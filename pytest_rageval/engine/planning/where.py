@@ -46,7 +46,10 @@ class Condition:
 
 
 def parse_condition(flag: str, text: str) -> Condition:
-    """Return the condition that ``FIELD=VALUE``, ``FIELD!=VALUE`` or ``FIELD~VALUE`` asks for."""
+    """Return the condition that ``FIELD=VALUE``, ``FIELD!=VALUE`` or ``FIELD~VALUE`` asks for.
+
+    Raises OptionError for any other text.
+    """
     found = _CONDITION.fullmatch(text)
     if found is None or not found[1]:
         message = "expected FIELD=VALUE, FIELD!=VALUE or FIELD~VALUE, for instance topic=fees"
@@ -85,7 +88,7 @@ def select(cases: Sequence[Case], conditions: Sequence[Condition]) -> list[Case]
 def check_fields(plans: Sequence[Plan], conditions: Sequence[Condition]) -> None:
     """Raise ScenarioError for fields that the data of a scenario, or of its variants, lack.
 
-    And for those that a system under test has yet to give.
+    And for ``answer`` where a system under test has yet to give it.
     """
     problems = [
         Problem(plan.info.path, f"{condition.flag}: {message}")
@@ -116,7 +119,7 @@ def _unusable(plan: Plan, name: str) -> str:
 
 
 def unmet(plans: Sequence[Plan], conditions: Sequence[Condition]) -> Iterator[str]:
-    """Yield a remark on each condition that no case meets, with what there is if that repeats."""
+    """Yield a remark on each condition that no case meets, with the values there if any repeats."""
     asked = [(plan, conditions_for(plan, conditions)) for plan in plans]
     for at, one in enumerate(conditions):
         pairs = [(case, own[at]) for plan, own in asked for case in plan.cases]

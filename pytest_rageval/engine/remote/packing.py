@@ -22,9 +22,9 @@ from pytest_rageval.scenario.schema import EmptyAnswer
 from pytest_rageval.text.codec import as_json
 
 Remark = tuple[str | None, Any, str | None, LeftOut | None]
-"""Of a score: its reason, details and error, and whether its metric does not apply."""
+"""Of a score: its reason, details and error, and what decides that its metric does not apply."""
 
-# More would save little and cost much: this is done for every sample.
+# A higher level would save little and cost much time: every sample is packed.
 _LEVEL: Final = 1
 
 
@@ -157,9 +157,9 @@ _LOCK: Final = threading.Lock()
 
 
 def scores_alone(plan: Plan, sample: Sample) -> list[Score]:
-    """Return the scores of metrics of the user's own, one thread of this process at a time.
+    """Return the scores of a plan with metrics of the user's own, in one thread at a time.
 
-    They share their modules, and few are written for several threads.
+    Such metrics share their modules, and few are written for several threads.
     """
     with _LOCK:
         return computed_scores(plan, sample)

@@ -77,7 +77,7 @@ def _scored(plan: Plan, samples: list[Sample]) -> Scored:
 
 
 def _plan(packed: bytes) -> Plan | Refused:
-    """Return the plan of a recipe, made at the first chunk and kept; what is refused may change."""
+    """Return the plan of a recipe, made once and kept; a refusal is not, as its cause may go."""
     plans = _MADE.plans
     if packed not in plans:
         made = _make(Recipe.unpack(packed))

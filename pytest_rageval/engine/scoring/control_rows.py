@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 FIRST: Final = -1
 LAST: Final = sys.maxsize
-"""The places in the queue for calls of rows that are asked before the samples, or beside them."""
+"""The places of control rows in the queue for calls: before those of samples, or after them."""
 
 _AT_ONCE: Final = 3
-"""Rows of each kind that are asked at first: fewer can decide nothing, of two slips in six."""
+"""How many rows of each kind are asked together at first; then it is one of each."""
 
 
 def verdict_file(folder: Path, digest: str) -> Path:
@@ -100,8 +100,8 @@ async def ask_controls(
     """Ask the control rows of a metric until the verdict is certain, and return it.
 
     A reply that cannot be used counts against the judge. Of a row that could not be asked, for
-    whatever other reason, nothing is known; the others may decide without it, until as many were
-    lost in a row as are asked at first: the service is down then.
+    whatever other reason, nothing is known; the others may decide without it. If as many as are
+    asked at first are lost one after another, the service is down, and no more are asked.
     """
     rows = plan.models.controls[bound.column.name]
     bound = rows.scored_by
@@ -143,7 +143,7 @@ def batches(rows: Controlled) -> Iterator[Sequence[tuple[bool, Sample]]]:
 
 
 def rows_needed(rows: Controlled) -> list[Sample]:
-    """Return the rows that a judge is asked about which tells all of them apart."""
+    """Return the rows that are asked until the verdict is certain, if the judge makes no slip."""
     asked: list[tuple[bool, Sample]] = []
     for batch in batches(rows):
         asked += batch
@@ -156,11 +156,11 @@ def rows_needed(rows: Controlled) -> list[Sample]:
 async def _value(
     bound: BoundMetric, row: Sample, models: Models, how: Asking
 ) -> float | str | None:
-    """Return the score of a row, None where no reply can be used, or why it was not asked."""
+    """Return the score of a row, None where no reply can be used, or why nothing is known of it."""
     try:
         score = await score_once(bound, row, models, 0, how)
     except (InvalidOutputError, NotAskedError, RefusedError, TruncatedError):
-        return None  # where it is not asked, the judge was given up
+        return None  # NotAskedError: too many replies before could not be used
     except ReplayMissError:
         return f"{REPLAY}they are not in the cache; run once without replay to record them"
     except BaseException as error:

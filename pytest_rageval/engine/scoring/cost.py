@@ -1,4 +1,4 @@
-"""What a run will cost, about: as if each metric that asks a model sent a sample's texts once."""
+"""What a run costs, about: as if each metric that asks sent a sample's texts once a repeat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_rageval.model import ANSWERABLE, Case, Sample
 
 
 def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
-    """Return ``usd``, as if nothing were in the cache, and ``unpriced``: models without a price.
+    """Return ``usd``, as if nothing were in the cache, and ``unpriced``: models without price.
 
     A first guess: the prompts of metrics are not known, nor are the answers of a target.
     """
@@ -35,10 +35,11 @@ def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
 
 
 def asked_models(plan: Plan, samples: Sequence[Sample]) -> Iterator[tuple[ClientSettings, int]]:
-    """Yield each model that may cost something, and how often it is asked about a sample, at most.
+    """Yield each model that may cost something, and how many calls a sample is taken to need.
 
-    The metrics that read a sample's support table make it together: they count as one. Whether a
-    question can be answered is asked where the sample does not say it.
+    A metric is taken to need one in each repeat; those that read a sample's support table make it
+    together, and count as one. Whether a question can be answered is asked where the sample does
+    not say it.
     """
     is_open = any(sample.answerable is None for sample in samples)
     for role, settings in (("judge", plan.models.judge), ("embedding", plan.models.embedding)):

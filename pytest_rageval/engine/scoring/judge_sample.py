@@ -1,4 +1,4 @@
-"""Score the judged metrics of one sample: all questions at once, repeated as the plan says."""
+"""Scores the judged metrics of one sample: all at once, after what is asked about the row."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ async def judge_sample(
 ) -> dict[str, Score]:
     """Return the score of each judged metric that has what it needs, by the metric's name.
 
-    Where calls queue, those of the sample with the lowest ``order`` come first. Scores that are
-    ``reuse`` finds are not made anew. Metrics that are ``refused`` are not asked: their error says
-    why.
+    Also what the judge says of the row, and the details that metrics share. Where calls queue,
+    those of the sample with the lowest ``order`` come first. Scores that ``reuse`` finds are not
+    made anew. Metrics in ``refused`` are not asked: their error is the text there.
     """
     how = Asking(order, plan.repeats, reuse, plan.info.nodeid)
     metrics = asked_metrics(plan, sample)

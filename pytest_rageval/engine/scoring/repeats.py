@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a metric is asked: which calls wait for it, how often, and whose they are."""
+    """How a metric is asked: its place in the queue for calls, how often, and for which scenario.
+
+    Those with the lowest ``order`` come first. ``reuse`` has the scores in the cache.
+    """
 
     order: int
     repeats: int
@@ -44,11 +47,12 @@ def error_text(error: BaseException) -> str:
 
 
 def merged(name: str, scores: Sequence[Score]) -> Score:
-    """Return the mean of the repeats that have a score; with the details of the first of them.
+    """Return the mean of the repeats that have a score, with the details of the first of them.
 
-    If repeats decide whether the sample passes, the majority counts. The others' errors, or else
-    their reasons, become those of the score; their replies are counted together. If the run did not
-    ask for all repeats, the error that says so is returned: the judge did not fail.
+    If repeats decide whether the sample passes, the majority counts; a tie fails it. The errors are
+    listed as its error. Its reason is why others, without an error, have no score, else what the
+    first one that has a score says. Replies are counted together. If the run did not ask for all
+    repeats, the one whose error says so is returned: the judge did not fail.
     """
     for score in scores:
         if score.error is not None and score.error.startswith((BUDGET, REPLAY, NOT_ASKED)):

@@ -28,10 +28,10 @@ _DIGITS = 16
 
 
 def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, str]:
-    """Return the first 16 hex digits of a SHA-256 for each of these fields that the sample has.
+    """Return the first 16 hex digits of a SHA-256 for each field of ``NEEDED_AS`` that it has.
 
     Those that ``plan`` reads besides have one in any case: to lack them means something, too. The
-    order of ids, contexts and sources makes no difference: no score follows from it.
+    order of ids, contexts and cited sources makes no difference: no score follows from it.
     """
     digests = {}
     for field in NEEDED_AS:

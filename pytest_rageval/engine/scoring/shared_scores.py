@@ -70,9 +70,10 @@ async def table_scores(
 
 
 def _settled(bound: BoundMetric, row: SupportRow, scores: list[Score]) -> list[Score]:
-    """Return the repeats; where one has a score, one without a claim has the worst.
+    """Return the repeats; if any has a score, those that the answer left out get the worst one.
 
-    Else a judge that sometimes finds nothing in an answer would be left out of its own mean.
+    Else a repeat in which the judge finds no claim would be left out of the mean. A row that cannot
+    be answered keeps its repeats as they are.
     """
     if row.sample.answerable is False or all(score.value is None for score in scores):
         return scores
@@ -108,8 +109,8 @@ async def filled_scores(
 ) -> dict[str, Score]:
     """Return the score of each metric by its name, and the grades, as details under ``FILLED``.
 
-    Of repeated grades the middle one counts. A call that failed fails every metric: without the
-    grade of one hole they would be other figures.
+    Of repeated grades the middle one counts. A call that failed fails every metric, and there are
+    no details: without the grade of one hole they would be other figures.
     """
     filling = cast("FilledMetric", metrics[0].metric).filling
     with asking(Purpose(FILLED, VERSION, 0, sample.id, how.order, how.scenario)) as tally:

@@ -34,11 +34,12 @@ ASSUMED: Final[Sequence[Assumed]] = ("fewest", "likely", "most")
 
 _CLAIM: Final = "What a judge may find that the text says, put in one sentence"
 _NEAR: Final = 8
-"""A text is taken to make claims as one of so many does that are about as long."""
+"""How many of the known texts of about its length one is drawn from, to guess a text's claims."""
 
 _ALL_LEVELS: Final[Sequence[tuple[Level, Level]]] = (
-    # Contexts without one of them are asked about where they support a statement together, and that
-    # one does not alone; earlier turns are where nothing else does.
+    # For a source of one part, and of several. Contexts less one of them are asked about where all
+    # together support a statement, and that one alone does not; earlier turns, where nothing else
+    # supports it.
     ("none", "full"),
     ("none", "none"),
     ("full", "full"),
@@ -69,7 +70,7 @@ class _Told:
 class Learned:
     """What replies in the cache tell of those to come.
 
-    ``levels`` are those of statements for sources of one part, and of several together.
+    ``levels`` are those of statements, by whether the source has several parts.
     """
 
     texts: list[_Told] = field(default_factory=list)
@@ -105,8 +106,9 @@ def _size(text: str) -> float:
 class Guesses:
     """Makes replies up: those that lead to the fewest calls, to the most, or likely ones.
 
-    Likely ones are drawn from what was ``learned``, by chance with the question as its seed. Else
-    ``fixed`` are the levels of all statements, for a source of one part and of several.
+    Likely ones are drawn from what was ``learned``, by chance with the question as its seed; claims
+    are counted by sentences while that is too little. Else ``fixed`` are the levels of all
+    statements, for a source of one part and of several.
     """
 
     def __init__(self, assumed: Assumed, learned: Learned) -> None:
@@ -116,13 +118,13 @@ class Guesses:
 
     @property
     def choices(self) -> Sequence[tuple[Level, Level]]:
-        """The values of ``fixed`` under which all calls are made that may be, taken together."""
+        """The values of ``fixed`` that, taken together, lead to all calls that may be made."""
         return _ALL_LEVELS if self._assumed == "most" else [self.fixed]
 
     def replies(self, schema: ReplySchema, prompt: str, seed: str) -> Iterator[str]:
-        """Yield replies to a prompt of a support table; none where it is of something else.
+        """Yield replies to a prompt of a support table; none to one of something else.
 
-        Those with more claims follow, where so few may not be acceptable.
+        Replies with ever more claims follow: one with few may be refused.
         """
         if schema not in (cells_schema(), claims_schema()):
             return
@@ -141,7 +143,7 @@ class Guesses:
                 yield json.dumps({"claims": claims[:size]}, ensure_ascii=False)
 
     def _number(self, text: str, seed: str) -> tuple[int, Sequence[str]]:
-        """Return how many claims a text has, as one about as long has for its size, and these."""
+        """Return how many claims a text is taken to have, and those of the text that tells it."""
         if self._assumed != "likely":
             return (0 if self._assumed == "fewest" else MOST_CLAIMS), ()
         if len(self._learned.texts) < ENOUGH:

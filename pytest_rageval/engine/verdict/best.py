@@ -20,8 +20,9 @@ from pytest_rageval.stats.wording import counted, p_figure
 def best_verdict(ranking: Ranking, contest: Contest) -> GateResult:
     """Fail if a variant is significantly better than ``contest.reference``, or it cannot be told.
 
-    ``observed`` is by how much that one is ahead of the best other one, negative where it is
-    behind. It cannot be told without letters, and where a variant or a sample did not run.
+    It cannot be told where the ranking is undecided, where a variant was not compared, or where one
+    or a sample of it did not run. ``observed`` is by how much the reference is ahead of the best
+    other variant, negative where it is behind, None without a mean.
     """
     name = contest.reference
     rivals = list(_rivals(ranking, name))

@@ -83,7 +83,7 @@ class Certainty:
 
 
 def certainty_of(plan: Plan) -> Certainty | None:
-    """Return what follows the samples of a plan, None if it is not to stop.
+    """Return what follows the samples of a plan; None if it is not to stop, or lacks some rows.
 
     Invalid rows are known before anything is asked.
     """

@@ -2,9 +2,10 @@
 
 A score can be missing for two reasons. It *failed*: an error of the judge, the network, the code or
 the clock. Or it *does not apply*: the row has no reference, the answer makes no claim. A metric
-that does not apply is left out of the weighted score and shown; one that failed leaves the sample
-without a weighted score. What a threshold or a gate names may not be missing, except where rows ask
-for a metric themselves (``must_include``), and this one did not.
+that does not apply is left out of the weighted score and shown; one with a weight that failed
+leaves the sample without a weighted score. What a threshold or a gate names may not be missing,
+except where the row or the run rules it out (``LeftOut``): it is unanswerable, say, or does not ask
+for the metric (``must_include``).
 docs/explanation/when-is-a-run-green.md explains it to users.
 """
 
@@ -47,7 +48,8 @@ def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
 
     It is an ERROR when the row is invalid, the target gave no answer, nothing was scored, a metric
     that a threshold or a gate names has no score, a metric was not asked (budget spent, not in the
-    cache), or a metric with a weight failed and ``weighted_score`` is judged, or nothing is.
+    cache), no metric with a weight applies, or one with a weight failed and ``weighted_score`` is
+    judged, as it is without thresholds and gates. What the row or the run rules out is not missed.
     """
     if result.weighted_score is not None and None not in result.scores.values():
         return []
@@ -103,7 +105,7 @@ def _wanted(plan: Plan, result: SampleResult) -> list[str]:
 
 
 def _unweighed(plan: Plan, result: SampleResult, without: list[str]) -> list[str]:
-    """Return the scores that leave the sample without a weighted score, if that is judged."""
+    """Return the scores that leave the sample without a weighted score, if that is an ERROR."""
     if len(without) == len(result.scores):
         return [name for name in without if not is_ruled_out(result, name)]
     failed = [name for name in blamed_metrics(plan.info, result) if name in result.errors]
