@@ -11,8 +11,9 @@
     │   └── OptionError        on the command line, in the ini file or the environment
     └── MissingExtraError      an optional package is not installed
 
-The plugin shows a UserError without a traceback. Any other exception is a defect of this package
-and always shows its traceback.
+Other modules define further UserErrors and RagevalErrors. The plugin shows a UserError without a
+traceback; it makes a Problem, or the error of a score, of other RagevalErrors and of what a user's
+code raises. Any other exception is a defect of this package and always shows its traceback.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class BaselineError(UserError):
 
 
 class NoBaselineError(BaselineError):
-    """A saved run does not exist: nothing is lost where one is saved under its name."""
+    """No saved run has that name, so saving one under it overwrites nothing."""
 
 
 class DuplicateNameError(UserError):
@@ -96,7 +97,8 @@ class MissingExtraError(RagevalError):
 def unknown_name(kind: str, name: str, known: Iterable[str], page: str = "") -> str:
     """Return the message for a name that is not in ``known``, with the nearest guess.
 
-    With a ``page`` that lists all of many, it names at most eight that are similar, and the page.
+    Without a ``page`` it lists all of ``known``; with one, at most eight similar names and
+    the page, which lists all.
 
     >>> unknown_name("metric", "emm", ["em", "f1"])
     "unknown metric 'emm'. Did you mean 'em'? Known: em, f1"
@@ -113,7 +115,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], page: str = "") -> 
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the nearest guess as a sentence after a blank, or "" if nothing is near.
+    """Return the nearest guess as a sentence with a blank before it, "" if nothing is near.
 
     >>> did_you_mean("emm", ["em", "f1"])
     " Did you mean 'em'?"
@@ -123,14 +125,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most similar to ``name``, or None if none is similar."""
+    """Return the known name most similar to ``name``, ignoring case; None if none is similar."""
     by_lower = {choice.lower(): choice for choice in known}
     close = difflib.get_close_matches(name[:100].lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
 
 
 def shorten(text: str, width: int = 80) -> str:
-    """Return ``text`` cut to ``width`` characters, with an ellipsis if it was longer."""
+    """Return ``text``, cut to ``width`` characters, an ellipsis among them, if it is longer."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -167,7 +169,7 @@ def hide_secrets(text: str) -> str:
 
 
 def error_line(error: BaseException, most: int = 300) -> str:
-    """Return type and text of an error in one line, ``most`` characters of it, without keys."""
+    """Return type and text of an error in one line, without keys; the text is cut to ``most``."""
     name = type(error).__name__
     try:
         text = shorten(hide_secrets(" ".join(str(error).split())), most)
@@ -190,7 +192,7 @@ def describe_error(error: BaseException) -> str:
 def _place_of(error: BaseException) -> str:
     """Return file and line of the innermost frame of a user's code, or "".
 
-    That of an error's cause, where none is on the way to the error itself.
+    Where the error's own traceback has no such frame, that of its cause counts.
     """
     own = [
         f"{PurePath(frame.f_code.co_filename).name}:{line}"
@@ -206,10 +208,11 @@ _FOLDERS: Final = tuple(f"{PurePath(file).parent}{os.sep}" for file in (__file__
 """Where this package and Python's own modules are."""
 
 _CELLS: Final = ("<ipython-input", "<stdin")
+"""Names of what a user typed, which is in no file."""
 
 
 def _is_foreign(file: str) -> bool:
-    """Return whether a file is of this package, an installed one or Python, or no file at all."""
+    """Return whether a file is of this package, an installed one or Python, or generated code."""
     is_made = file.startswith("<") and not file.startswith(_CELLS)
     is_installed = "site-packages" in file or "dist-packages" in file
     return is_made or is_installed or file.startswith(_FOLDERS)

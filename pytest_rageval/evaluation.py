@@ -1,4 +1,4 @@
-"""``evaluate`` runs a scenario in a script or notebook and writes its files."""
+"""``evaluate`` runs a scenario in a script or notebook; it writes files only where asked to."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Handed:
     target: Callable[..., Any] | None = None
     rows: GivenRows | None = None
     library: str = ""
-    """The library of the data frame that the rows came from."""
+    """The library of the data frame that the rows came from; empty where they came from none."""
 
 
 def evaluate(  # noqa: PLR0913  (all but the scenario are options)
@@ -78,7 +78,8 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     the metrics that ask no model; it is left open. Without one all is done in this process.
 
     It may be called while an event loop runs. Raises ScenarioError, which lists all problems, when
-    the scenario or its data cannot be used, and OptionError for other arguments.
+    the scenario or its data cannot be used, OptionError for other arguments, and MissingExtraError
+    for a ``dataset`` that only pyarrow can read.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
@@ -127,7 +128,7 @@ def evaluate_planned(
 
 
 def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
-    """Return the names of the reports; mistakes in them are found before anything is paid for."""
+    """Return the names of the reports; OptionError for mistakes, before anything is paid for."""
     expect("reports", reports, Iterable, "names of reports")
     expect("write_to", write_to, (str, os.PathLike), "a path")
     names = [reports] if isinstance(reports, str) else [*map(str, reports or ())]
@@ -172,7 +173,7 @@ def take_out(
     return scenario, Handed(target, rows, library_of(dataset))
 
 
-def plan_of(  # noqa: PLR0913  (a keyword among them)
+def plan_of(  # noqa: PLR0913  (what ``evaluate`` takes)
     scenario: AnyScenario,
     overrides: list[Override],
     folder: str | os.PathLike[str] | None,

@@ -15,7 +15,7 @@ from pytest_rageval.errors import RagevalError, error_line
 from pytest_rageval.registry import Registry, UnknownNameError
 
 UNKNOWN_COUNT: Final = 32
-"""How many workers an executor may have that does not say."""
+"""How many workers are assumed of an executor that does not say."""
 
 
 class EngineError(RagevalError):
@@ -32,9 +32,9 @@ class Workers(Protocol):
     def count(self) -> int: ...
 
     def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
-        """Have a worker call a function of a module.
+        """Have a worker call a function, which it imports by module and name.
 
-        An engine that can be started again after a worker was lost is started here.
+        An engine that is down, and can be started again, is started again here.
         """
         ...
 
@@ -84,7 +84,8 @@ class UserWorkers:
     def __init__(self, executor: Executor) -> None:
         self.shown = type(executor).__name__
         self._executor = executor
-        # There is no public name: this is that of concurrent.futures and loky, and Dask's way.
+        # No public name tells the count: concurrent.futures and loky have the first of these, Dask
+        # the second.
         count: Any = getattr(executor, "_max_workers", None)
         client: Any = getattr(executor, "_client", None)
         self._watch: SchedulerWatch | None = None
@@ -113,7 +114,7 @@ _PATIENCE_S: Final = 60.0
 
 
 class SchedulerWatch:
-    """Knows of a client of Dask when its cluster lost its scheduler, or all workers."""
+    """Tells, by a client of Dask, whether the cluster has lost its scheduler or all workers."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -123,7 +124,10 @@ class SchedulerWatch:
         self._next_look = 0.0
 
     def trouble(self) -> str:
-        """Return whether the scheduler is silent, or has no worker, for a while; "" if not."""
+        """Return what is wrong once the scheduler is silent, or without a worker, for a minute.
+
+        Return "" until then, and between two looks, which are at least two seconds apart.
+        """
         now = time.monotonic()
         if now < self._next_look:
             return ""
@@ -134,7 +138,7 @@ class SchedulerWatch:
             # As client.nthreads() does, which would wait for a scheduler that has stopped.
             found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S)
         except Exception as error:  # noqa: BLE001  (whatever Dask and its network raise)
-            if self._silent_since is None:  # a client that has given up later says nothing of it
+            if self._silent_since is None:  # later errors, of a client that gave up, name no cause
                 self._silent_since, self._why = now, error_line(error, 200)
             if now - self._silent_since <= _PATIENCE_S:
                 return ""

@@ -20,7 +20,7 @@ _WORKERS_S = 10.0
 
 
 class DaskWorkers(UserWorkers):
-    """The workers of a cluster. Dask itself asks another worker when one is lost."""
+    """The workers of a cluster; Dask itself gives the calls of a lost worker to another one."""
 
     def __init__(self, client: Any, shown: str, cluster: Any = None) -> None:
         super().__init__(client.get_executor())
@@ -30,7 +30,7 @@ class DaskWorkers(UserWorkers):
 
     def close(self) -> None:
         """Cancel what is under way, and leave the cluster unless it is our own."""
-        with suppress(Exception):  # of a scheduler that is gone, which the report has said
+        with suppress(Exception):  # the scheduler may be gone: the report has said so
             self._executor.shutdown(wait=False)
         with suppress(Exception):
             self._client.close(timeout=_CONNECT_S)

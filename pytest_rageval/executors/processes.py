@@ -31,7 +31,7 @@ class _Context(SpawnContext):
 
 
 class ProcessWorkers:
-    """The processes of a pool; one that broke is replaced by a new one."""
+    """The processes of a pool; a pool that broke is replaced by a new one."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -52,7 +52,7 @@ class ProcessWorkers:
             return self._pool.submit(function, *given)
 
     def trouble(self) -> str:
-        """Return "": a pool that lost a process breaks, and says so."""
+        """Return "": a pool that lost a process fails its calls, which says enough."""
         return ""
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class ProcessWorkers:
 
 
 def _begin() -> None:
-    """Have Ctrl-C end the main process only, which ends these; and end once it is gone."""
+    """Leave Ctrl-C to the main process, which ends this one; and end once it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

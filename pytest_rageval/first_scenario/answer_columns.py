@@ -1,6 +1,6 @@
-"""What the columns of a file say of citations, refusals and conversations, and what to write.
+"""What a file's columns say of citations, refusals and conversations, as lines of a scenario.
 
-Where that is not certain, it is a comment.
+What is not certain becomes a comment.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _FEWER_IS_BETTER: Final = re.compile(r"(?:^|_)(?:latency|cost|duration|elapsed)(
 
 @dataclass(frozen=True)
 class OfAnswers:
-    """Metrics, the lines that they need, and comments; all empty where no column speaks of it.
+    """Metrics, the lines that they need, and comments; all empty where no column calls for any.
 
-    ``columns`` are the columns that the lines have read, ``groups`` what gates may be divided by,
+    ``columns`` are those that the lines make a run read, ``groups`` what gates may be divided by,
     ``refused`` the rows, from 0, that a refusal is right for: they need nothing to compare with.
     """
 
@@ -61,7 +61,7 @@ NOTHING: Final = OfAnswers()
 def of_answers(
     table: Table, mapped: Mapped, *, is_answered: bool, is_asked: bool = False
 ) -> OfAnswers:
-    """Return what to write.
+    """Return what to write into the scenario.
 
     ``is_answered``: the data, or a target, give answers; ``is_asked``: a target does.
     """
@@ -104,7 +104,7 @@ def _refusals(table: Table, mapped: Mapped) -> OfAnswers:
 
 
 def _is_foreign(table: Table, mapped: Mapped) -> bool:
-    """Return whether most texts are in languages whose refusals no phrase tells."""
+    """Return whether most texts are in languages for whose refusals there are no phrases."""
     served = mapped.fields.get("answer") or mapped.fields.get("question")
     texts = table[served.column].texts if served is not None else ()
     return sum(not fits(text, _LANGUAGES) for text in texts) * 2 > len(texts)
@@ -121,11 +121,13 @@ def _citations(table: Table, mapped: Mapped) -> OfAnswers:
         counts = [_count(cell) for cell in table[contexts.column].cells]
     hold = {style: find_style(texts, counts, CitationRule(style)).hold for style in _STYLES}
     found = find_style(texts, counts)
+    # Superscripts are read only where no other style is frequent.
     marks = ["superscript"] if found.rule.superscripts else []
     styles = marks or [style for style in _STYLES if hold[style]]
     if not styles or found.hold * 10 < len(texts):
         return NOTHING
-    style = styles[0] if len(styles) == 1 else "auto"  # of one alone, the others are no citations
+    # Where one style alone is in use, ``auto`` could take other marks for citations.
+    style = styles[0] if len(styles) == 1 else "auto"
     named = f"style{'s' * (len(styles) > 1)} {', '.join(styles)}"
     said = f"# {found.hold} of {len(texts)} answers cite sources in the {named}"
     offer = f"# {pair_text('citations', {'style': style, 'base': 1})}"

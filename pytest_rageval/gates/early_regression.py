@@ -41,7 +41,8 @@ Undecided = Literal["fail", "pass"]
 class FallGate(Gate):
     """Which falls against a saved run are allowed; what decides them is a subclass's ``check``.
 
-    ``spans`` are the widths of the metrics' ranges.
+    ``spans`` are the widths of the metrics' ranges; ``min_pairs`` is a share of the baseline's
+    samples.
     """
 
     name: str
@@ -79,8 +80,9 @@ def _watch_falls(
 ) -> FallWatch | None:
     """Return what follows the falls of all metrics; None where every sample is needed.
 
-    That is so in all modes but ``any`` and ``exceeds``, where results that nobody judged may
-    decide, where a range has no end, and for per cent of a mean that may be below 0.
+    That is so in all modes but ``any`` and ``exceeds``, where ``_can_be_early`` is False, where the
+    baseline has no score of a metric, where a range has no end, and for a fall in per cent of
+    scores that may be below 0.
     """
     if gate.mode not in ("any", "exceeds") or not _can_be_early(gate, info):
         return None
@@ -105,7 +107,10 @@ def _fall(
     needed: int,
     error: float,
 ) -> _Fall | None:
-    """Return the fall of a metric before anything is scored; ``weighing`` are index and weight."""
+    """Return the fall of a metric before anything is scored, None where it cannot be followed.
+
+    ``weighing`` holds index and weight of the samples by id.
+    """
     before = {
         index: _before(gate, info, metric, name)
         for name, (index, _) in weighing.items()
@@ -118,10 +123,11 @@ def _fall(
         return None
     ends = {index: _ends(gate, metric, (low, high), theirs) for index, theirs in before.items()}
     count = len(before)
-    # Half a pair less than is needed: no number of pairs lies between.
+    # Half a pair less than is needed: no rounding of the share can cost a pair.
     enough = Bound(min=(needed - 0.5) / count)
-    # Any fall fails the gate, so these bets share the error. A wrong pass needs the very bet to be
-    # wrong that should forbid it, so that of the pairs has it whole.
+    # One wrong bet on a fall can fail the gate, so the metrics share the error. A bet on the pairs
+    # can only help to pass it. That is wrong if some metric has too few pairs, and only if the bet
+    # on this very metric is wrong: so each has the whole error.
     return _Fall(
         GrowingSum(ends, dict(weighing.values()), error / len(gate.targets)),
         GrowingMean(enough, (0.0, 1.0), count, count, error),
@@ -151,22 +157,23 @@ def _times(gate: FallGate) -> int:
 
 
 def _pairs_needed(gate: FallGate, required: int) -> int:
-    """Return with how many pairs the gate is decided, of those that must be there."""
+    """Return with how many pairs the gate decides; ``required`` is how many there should be."""
     if gate.undecided == "pass":
         return 1
     needed = max(gate.pairs_needed(required), 1)
     if gate.mode == "any":
         return needed
-    least = 2  # as many as could differ significantly, if all fell
+    least = 2  # the fewest that could be significant, if all fell
     while _times(gate) * math.ldexp(1.0, 1 - least) >= gate.test.alpha:
         least += 1
     return max(needed, least)
 
 
 def _before(gate: FallGate, info: ScenarioInfo, metric: str, name: str) -> _Ends:
-    """Return between which ends the score of the baseline lies that a pair will have.
+    """Return the lowest and highest score of the baseline that a pair may come to have.
 
-    A weighted score leaves out metrics that apply in this run only: it is then a mean of the rest.
+    Its weighted score leaves out the metrics that this run will not score: whichever these are, it
+    is a mean of the others.
     """
     known = gate.baseline.scores
     scores = [known[metric][name]]
@@ -181,7 +188,7 @@ def _before(gate: FallGate, info: ScenarioInfo, metric: str, name: str) -> _Ends
 
 
 def _ends(gate: FallGate, metric: str, ours: _Ends, theirs: _Ends) -> _Ends:
-    """Return the ends of what is left of the allowed fall: it is linear in both scores."""
+    """Return the ends of what is left of the allowed fall; linear, it has them at the corners."""
     corners = [_left(gate, metric, now, before) for now, before in product(ours, theirs)]
     return min(corners), max(corners)
 

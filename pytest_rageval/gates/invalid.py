@@ -32,7 +32,7 @@ class InvalidGate(Gate):
     counts_invalid: ClassVar[bool] = True
 
     estimates: ClassVar[bool] = True
-    """Of all rows: those that are invalid show without asking."""
+    """Its share is that of all rows even so: invalid ones show without asking."""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are no rows."""

@@ -38,7 +38,7 @@ class PassRateGate(Gate):
     name: str = "pass_rate"
 
     def asks_nothing_of(self, sample: SampleResult) -> bool:
-        """Return whether the row rules out every threshold, and no metric fails it itself."""
+        """Return whether the row rules out all thresholds, and no metric fails the sample."""
         is_out = all(row_rules_out(sample, name) for name in self.thresholds)
         return is_out and not shortfalls(sample, self.thresholds)
 
@@ -51,7 +51,7 @@ class PassRateGate(Gate):
         return bound_result(self.name, self.bound, rate, "no sample was scored", remark)
 
     def worst_samples(self, result: ScenarioResult, verdict: GateResult) -> list[WorstSamples]:
-        """Return the samples that miss a threshold, the lowest first."""
+        """Return the samples that miss a threshold, those with the lowest weighted scores first."""
         missed = [
             (str(found[0]), sample)
             for sample in sorted(filter(self._judges, result.samples), key=badness)
@@ -61,12 +61,12 @@ class PassRateGate(Gate):
         return [WorstSamples(heading, tuple(missed[:LISTED]))] if missed else []
 
     def watch(self, info: ScenarioInfo, samples: Sequence[AnySample], error: float) -> MeanWatch:
-        """Return what follows the share."""
+        """Return what follows the share while samples are scored."""
         rate = GrowingMean(self.bound, (0.0, 1.0), len(samples), len(samples), error)
         return MeanWatch(rate, self._met, is_weighted=False)
 
     def for_page(self) -> dict[str, Any]:
-        """Return what the page computes it from."""
+        """Return what the page computes the gate from."""
         return {"kind": "pass_rate", "ends": ends_of(self.bound)}
 
     def _met(self, sample: SampleResult) -> float | None:

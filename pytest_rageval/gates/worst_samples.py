@@ -23,12 +23,12 @@ LISTED: Final = 5
 """How many samples are listed."""
 
 _OF_EACH: Final = 3
-"""How many samples, and how many metrics, are listed if a gate is about several metrics."""
+"""How many metrics, and samples of each, are listed where several metrics are worse."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorstSamples:
-    """``rows`` are samples with their figures, worst first; ``heading`` says how many there are."""
+    """``rows`` are samples with their figures, worst first; ``heading`` says what they are."""
 
     heading: str
     rows: tuple[tuple[str, SampleResult], ...]
@@ -37,7 +37,7 @@ class WorstSamples:
 def beyond(
     result: ScenarioResult, target: str, bound: Bound, observed: float | None
 ) -> list[WorstSamples]:
-    """Return the samples beyond the bound, on the side of the observed figure."""
+    """Return the samples beyond the end of the bound that decides on the observed figure."""
     end = bound.side(-math.inf if observed is None else observed)
     is_above = end.min is None
     known = [
@@ -56,7 +56,7 @@ def beyond(
 
 
 def lowest(result: ScenarioResult, column: MetricColumn) -> WorstSamples:
-    """Return the samples with the worst scores of a metric, without those that are best."""
+    """Return the samples with the worst scores of a metric, without those of the best score."""
     scores = ((score_of(sample, column.name), sample) for sample in weighing(result))
     known = [(column.to_unit(score), score, sample) for score, sample in scores if is_scored(score)]
     known = sorted((one for one in known if one[0] < 1.0), key=lambda one: one[0])
@@ -72,7 +72,10 @@ def weighing(result: ScenarioResult) -> list[SampleResult]:
 def fallen(
     result: ScenarioResult, baseline: Baseline, higher_is_better: Mapping[str, bool]
 ) -> list[WorstSamples]:
-    """Return the samples that are worse than in the baseline, of each metric that is worse."""
+    """Return the samples that are worse than in the baseline, for metrics that are worse.
+
+    Five for one metric; three for each of the first three, if several are worse.
+    """
     # It imports numpy, which runs without a comparison need not load.
     from pytest_rageval.stats.comparison import scored_pairs
 

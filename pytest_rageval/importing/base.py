@@ -1,4 +1,4 @@
-"""What an import gives: a scenario, its rows, and what could not be taken, secrets among it."""
+"""What an import gives: a scenario, its rows, and what is not taken, such as secrets."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Imported:
     """A scenario as its keys, its rows, and what is said beside them.
 
     ``checks`` counts what the rows ask for; ``notes`` are places and what is lost there;
-    ``remarks`` are about what was taken otherwise.
+    ``remarks`` say what to know of the rest, such as where the answers are from.
     """
 
     scenario: Mapping[str, Any]
@@ -107,7 +107,7 @@ _QUERY: Final = re.compile(r"(?<=[?&])(?P<name>[^=&#]+)=(?P<value>[^&#]+)")
 PAIR: Final = re.compile(
     r"(?P<name>[\w-]+)(?P<between>[\"']?\s*[:=]\s*[\"']?)(?P<value>\{\{.*?\}\}|[^\s\"'&,;{}]+)"
 )
-# A step of a path that is long, and neither a word nor the name of a model: a webhook's key.
+# A long step of a path with letters and digits, no word and no name of a model: a webhook's key.
 _STEP: Final = re.compile(r"(?<=/)(?=[A-Za-z_]*\d)(?=[\d_]*[A-Za-z])\w{24,}(?![^/?#])", re.ASCII)
 _TEMPLATE: Final = re.compile(r"\{\{.*?\}\}|\$\{\w+\}")
 _SCHEME: Final = re.compile(r"(?i)\s*(?:bearer|basic|token|digest|apikey)?\s*")
@@ -120,7 +120,8 @@ def without_secrets(
 ) -> Any:
     """Return a value of JSON with a variable for each secret in it; each is noted.
 
-    A secret is what is named like one, what looks like one, or a password in a URL.
+    A secret is what is named like one, what looks like one, or a password in a URL. ``named`` tells
+    by the name of a text or whole number whether it is one.
     """
     if isinstance(value, Mapping):
         return {
@@ -154,7 +155,7 @@ def sounds_secret_in(name: str) -> bool:
 
 
 def is_variable(text: str) -> bool:
-    """Return whether a text is nothing but variables, perhaps after the scheme of a header."""
+    """Return whether a text is nothing but variables, or empty, perhaps after a header's scheme."""
     return _SCHEME.fullmatch(_TEMPLATE.sub("", text)) is not None
 
 

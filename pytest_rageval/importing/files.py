@@ -41,7 +41,10 @@ class Part:
         return self.tree.where(self.path)
 
     def of(self, step: str | int) -> Part:
-        """Return a part of a mapping or list; its value is None if there is no such part."""
+        """Return a part of a mapping or list; its value is None where a mapping lacks it.
+
+        A number beyond the end of a list raises IndexError.
+        """
         value = self.value
         if isinstance(value, list) and isinstance(step, int):
             return Part(value[step], self.tree, (*self.path, step))
@@ -58,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a configuration, which its files are relative to; they lie ``within`` another.
+    """The folder of a configuration. Its files are relative to it, and lie in it or ``within``.
 
     A configuration of somebody else must not show any file of this machine to a model.
     """
@@ -69,7 +72,7 @@ class Folder:
     def named(self, reference: str) -> list[Path]:
         """Return the files of a reference or pattern.
 
-        Raises NotTakenError for what is code, or lies elsewhere, or is not there.
+        Raises NotTakenError for a URL, code, what lies elsewhere, and what is not there.
         """
         name = reference.removeprefix("file://")
         if re.match(r"[A-Za-z][\w+.-]+://", name):
@@ -79,7 +82,7 @@ class Folder:
         return self._files(name)
 
     def script(self, reference: str) -> str:
-        """Return the text of a program, which may be followed by the name of its function."""
+        """Return the text of a program; the reference may end in ``:`` and a function's name."""
         name = re.sub(r":[\w.]+$", "", reference.removeprefix("file://"))
         first, *others = self._files(name)
         if others:
@@ -99,7 +102,7 @@ class Folder:
         return files
 
     def program(self, reference: str) -> str:
-        """Return the path of a Python file in this folder; raises NotTakenError for another one."""
+        """Return the path, from this folder, of a file in it; raises NotTakenError for others."""
         file = (self.path / reference).resolve()
         if not _is_file(file) or not file.is_relative_to(self.path.resolve()):
             raise NotTakenError(f"there is no file {shorten(reference, 80)} in its folder")
@@ -113,12 +116,12 @@ class Folder:
         return files[0]
 
     def value(self, reference: str) -> Any:
-        """Return the value in a YAML or JSON file, of another file its text."""
+        """Return the value in a YAML or JSON file, of another file its text, stripped."""
         file = self.one(reference)
         return self.data(file).value if file.suffix.lower() in _DATA else read_text(file).strip()
 
     def variable(self, file: Path) -> str:
-        """Return what promptfoo makes of a file as a variable: its text, with YAML as JSON."""
+        """Return what promptfoo makes of a file as a variable: its text; of a YAML file, JSON."""
         if file.suffix.lower() not in (".yaml", ".yml"):
             return read_text(file).strip()
         value = self.data(file).value
@@ -168,7 +171,7 @@ def shown_name(reference: str) -> str:
 
 
 def read_text(file: Path) -> str:
-    """Return the text of a file in UTF-8; raises NotTakenError where it has none."""
+    """Return the text of a file in UTF-8; raises NotTakenError if it has none, or is too large."""
     try:
         if file.stat().st_size > MAX_FILE_BYTES:
             raise NotTakenError(f"{file.name} has more than {MAX_FILE_BYTES // 2**20} MB")
@@ -180,9 +183,10 @@ def read_text(file: Path) -> str:
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """Yield the lines and rows of a table; for a row that is none, what is wrong with it.
+    """Yield the rows of a table, each with its line; for one that is none, what is wrong with it.
 
-    Under ``""`` is what stands in columns without a name, but for a data frame's count of rows.
+    Under ``""`` a row has what stands in columns without a name, joined, except the numbers of rows
+    that a data frame writes first.
     """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -205,6 +209,7 @@ def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str] | str]]:
 
 
 def _header(names: list[str]) -> list[str]:
+    # Columns without a name are allowed, unless all are.
     counts = Counter(name for name in names if name or not any(names))
     twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:

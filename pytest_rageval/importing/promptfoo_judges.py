@@ -23,10 +23,10 @@ _OPENAI: Final = "https://api.openai.com/v1"
 def models_of(
     part: Part, roles: Collection[str], concurrency: int | None, notes: ImportNotes
 ) -> dict[str, Any]:
-    """Return the judge and the embedding, of the ``roles`` "text" and "embedding".
+    """Return the models, "judge" for the role "text" and "embedding" for its own, of ``roles``.
 
-    ``part`` is the grader that the tests share. One that cannot be asked here is noted, and left
-    out: the texts are not sent to another one instead.
+    ``part`` is the grader that the tests share. A grader that cannot be asked here is noted and
+    left out: the texts are not sent to another one instead. ``concurrency`` is for the judge.
     """
     given = part.value
     if isinstance(given, dict) and given.keys() & _ROLES:
@@ -56,11 +56,12 @@ def _model(part: Part, role: str, key: str, notes: ImportNotes) -> dict[str, Any
 
 
 def _bare(name: str) -> str:
+    """Return a grader's name, that of an embedding as of a chat model, for ``chat_target``."""
     return re.sub(r":embeddings?:", ":", name)
 
 
 def _grader(given: Any, role: str) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the name and the config of the grader with this role; None if there is none."""
+    """Return the name and the config of the grader with this role; None for promptfoo's own."""
     if isinstance(given, dict) and given.keys() & _ROLES:
         return _named(given.get(role))
     name, options = _named(given)
@@ -75,7 +76,7 @@ def _named(given: Any) -> tuple[str | None, Mapping[str, Any]]:
 
 
 def check_server(own: Any, shared: Any, role: str) -> None:
-    """Raise NotTakenError for a grader of a test's own on another server than the shared one."""
+    """Raise NotTakenError if a test's own grader is on another server than the shared one."""
     of_roles = isinstance(own, dict) and bool(own.keys() & _ROLES)
     given = own.get(role) if of_roles else own
     if given is None or own == shared:

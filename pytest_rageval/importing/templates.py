@@ -30,7 +30,7 @@ _OUR_PLACE: Final = re.compile(r"\{([A-Za-z_]\w*(?:\.[^{}]+)?)\}")
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """Yield the parts of a template; raises NotTakenError for more than a variable."""
+    """Yield the parts of a template, no comments; NotTakenError for tags beyond a variable."""
     at = 0
     for tag in _TAG.finditer(text):
         if tag.start() > at:
@@ -47,14 +47,15 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def is_template(text: str) -> bool:
-    """Return whether a text has variables of promptfoo, or of the environment as we write them."""
+    """Return whether a text has promptfoo's ``{{`` or ``{%``, or our ``${NAME}``."""
     return bool(re.search(r"\{\{|\{%|\$\{\w+\}", text))
 
 
 def fill(text: str, variables: Mapping[str, Any], *, blank: bool = False) -> str:
-    """Return a template filled in; raises NotTakenError for an unknown variable.
+    """Return a template filled in.
 
-    With ``blank``, an unknown variable is an empty text, as in promptfoo.
+    Raises NotTakenError as ``pieces``, for a result of over four million characters, and for an
+    unknown variable; with ``blank``, that is an empty text, as in promptfoo.
     """
     parts = [
         piece if isinstance(piece, str) else as_text(_value(piece, variables, blank=blank))
@@ -66,14 +67,15 @@ def fill(text: str, variables: Mapping[str, Any], *, blank: bool = False) -> str
 
 
 def names_in(text: str) -> list[Path]:
-    """Return the variables of a template."""
+    """Return the variables of a template; raises NotTakenError as ``pieces``."""
     return [piece for piece in pieces(text) if not isinstance(piece, str)]
 
 
 def rewritten(text: str, places: Mapping[Path, str]) -> str:
     """Return a template with a text of ours for each variable, from ``places`` or its name.
 
-    Braces that mean something here are doubled. ``env.NAME`` is the environment's.
+    Braces that mean something here are doubled. ``env.NAME`` becomes ``${NAME}``. Raises
+    NotTakenError as ``pieces``, and for a text that has ``${NAME}`` itself.
     """
     return "".join(
         _escaped(piece) if isinstance(piece, str) else _place(piece, places)
@@ -113,7 +115,10 @@ def _value(path: Path, variables: Mapping[str, Any], *, blank: bool) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as JavaScript writes it into a text."""
+    """Return a value as JavaScript writes it into a text.
+
+    An object, and a list that holds objects or lists, is written as JSON.
+    """
     if isinstance(value, str):
         return value
     if value is None:

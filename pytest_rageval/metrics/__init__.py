@@ -1,7 +1,7 @@
 """What is measured. A module of this folder that defines METRICS adds metrics.
 
-``NAMES`` lists what its modules define: a run is spared those whose names it does not use. A
-module that is not listed is always loaded.
+``NAMES`` lists the metrics that its modules define: a run does not load a listed module of which
+it uses no name. A module that is not listed is always loaded.
 """
 
 from __future__ import annotations

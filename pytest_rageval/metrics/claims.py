@@ -125,16 +125,16 @@ NO_REFERENCE_CLAIM: Final = "the reference makes no claim"
 
 @dataclass(frozen=True)
 class _Rule:
-    """A figure, the cells that it is made of, and whose claims there must be."""
+    """A figure, the cells that it is made of, and the origins that must have claims."""
 
     figure: Callable[[Claims], Figure]
     cells: tuple[_Cells, ...]
     origins: frozenset[Origin]
     is_0_without_claims: bool = False
-    """Of the answer; else it does not apply to such an answer, which then counts as the worst."""
+    """Whether an answer without claims scores 0; else it has no score, and counts as the worst."""
 
     def wants(self, table: SupportTable) -> Iterator[Key]:
-        """Yield the cells; none where there is no claim that they could be of."""
+        """Yield the cells; none where one of the origins has no claims: that decides the score."""
         if all(table.of(origin) for origin in self.origins):
             for cells in self.cells:
                 yield from cells(table)

@@ -63,7 +63,7 @@ def value_in(sample: Sample, column: str) -> Any:
 
 
 def is_blank(cell: Any) -> bool:
-    """Return whether a cell is empty, null or NaN."""
+    """Return whether a cell is empty, null or NaN, also written as text: nan, null, none."""
     is_text = isinstance(cell, str)
     return cell is None or (cell.strip().lower() in _BLANK if is_text else is_no_value(cell))
 

@@ -15,7 +15,7 @@ from pytest_rageval.text.tokenize import normalize_unicode
 _LINK_ADDRESS: Final = re.compile(
     r"""\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\)"""
 )
-"""The address may hold brackets, as in ``Tower_(Paris)``; a title may follow it."""
+"""Where a Markdown link leads. It may hold brackets, as in ``Tower_(Paris)``, and have a title."""
 
 Match = Literal["exact", "normalized", "contains", "holds", "doc_name"]
 
@@ -25,7 +25,7 @@ class Hits:
     """``relevant`` says for each context, in rank order, whether it is an expected one.
 
     ``found_at`` holds for each expected context the rank (from 1) of the first match, 0 without a
-    match. A text that is retrieved twice is relevant once.
+    match. Of a text that is retrieved twice, only the first is relevant.
     """
 
     relevant: tuple[bool, ...]
@@ -41,7 +41,7 @@ class Hits:
         return 1.0 / next(ranks, float("inf"))
 
     def precision(self, k: int | None) -> float:
-        """Return the share of expected ones among ``k``, or among all that were retrieved."""
+        """Return the expected ones among the first ``k``, divided by ``k``; without it, by all."""
         size = k or len(self.relevant)
         return sum(self.relevant[:k]) / size if size else 0.0
 
@@ -94,7 +94,7 @@ def _overlap(one: str, other: str) -> bool:
 # All questions about a document may expect the same chunks.
 @lru_cache(maxsize=1024)
 def _folded(texts: tuple[str, ...], match: Match) -> tuple[str, ...]:
-    """Return the texts as they are compared; one of only punctuation stays, not to be empty."""
+    """Return the texts as they are compared; one of only punctuation is kept, lest it be empty."""
     if match == "exact":
         return texts
     if match == "holds":  # parsers keep the words of a link, and drop where it leads

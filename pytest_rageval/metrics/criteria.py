@@ -1,7 +1,7 @@
 """The metric must_satisfy, by a judge: whether the answer meets each criterion of its row.
 
-And questions to the judge before the metrics: whether answers refuse, whether contexts suffice.
-They are no metrics of their own: what they say decides for others.
+Also two questions that the judge is asked before the metrics, whether answers refuse and whether
+contexts suffice. They are no metrics: other metrics follow from the replies.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class MustSatisfy:
 
 
 class MetOrNot(Rubric):
-    """A rubric of few levels that reads less into a reply: a hedged or cut one is no 1."""
+    """A rubric of few levels that reads less into a reply: a hedged or cut reply is no 1."""
 
     def read(self, reply: str) -> float:
         """Return the score that a reply states; raises UnreadableReplyError."""

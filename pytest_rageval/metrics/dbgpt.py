@@ -48,7 +48,7 @@ class EvaluationMetric:
     async def compute(
         self, prediction: Any, contexts: Sequence[str] | None = None, query: str | None = None
     ) -> EvaluationResult | float | None:
-        """Return the same from a coroutine."""
+        """Return what ``sync_compute`` returns; define this one to await something."""
         return self.sync_compute(prediction, contexts, query)
 
 

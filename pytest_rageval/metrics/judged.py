@@ -1,4 +1,4 @@
-"""How much of a search result is judged: judged, and rbp, whose residual is what is open."""
+"""The metrics judged, how much of a search result is judged, and rbp, which says what is open."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class RbpOptions(MeasureOptions):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those that are no defaults."""
+        """The options ``p`` and ``rel``, where they are no defaults."""
         return self.model_dump(exclude_defaults=True, exclude={"filled"})
 
 
 @dataclass(frozen=True)
 class JudgedMetric:
-    """The share of the first k that is judged; of those that were retrieved, if fewer were."""
+    """The share of the first k results that is judged; of all results if fewer, or without k."""
 
     name: str
     options: JudgedOptions
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the share; where nothing was retrieved there is none."""
+        """Return the share in 0..1; unscored where nothing was retrieved, or nothing is judged."""
         if not sample.reference_ids:
             return _not_judged(self.name)
         share = judged_share(sample, self.options.k)
@@ -73,7 +73,10 @@ class RankBiasedPrecision:
     options: RbpOptions
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the figure, 0 where nothing was retrieved; its residual is 1 then."""
+        """Return the figure in 0..1; where nothing was retrieved, 0 with a residual of 1.
+
+        Unscored where nothing is judged.
+        """
         if not sample.reference_ids:
             return _not_judged(self.name)
         retrieved = sample.retrieved_ids or ()

@@ -1,8 +1,8 @@
 """Metrics that compare the answer with the references as text: em, acc, stringem, coverem, f1.
 
 The definitions are UltraRAG's (the default) or, with ``normalizer: squad``, those of the SQuAD
-evaluation and ALCE. Of several references the best counts. One of which normalising leaves nothing
-is in no answer that says something; it would make every answer right.
+evaluation and ALCE. Of several references the best counts. A reference of which normalising leaves
+nothing is in no answer that says something: else it would make every answer right.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOTHING_LEFT: Final = (
 
 
 class LexicalOptions(NoOptions):
-    """How texts are normalised and tokenised. Answer groups, as in ALCE, use its normalizer."""
+    """How texts are normalised and tokenised; answer groups by default as in ALCE."""
 
     normalizer: Normalizer | None = Field(
         None, description="what counts as equal; ultrarag when absent, squad for answer groups"
@@ -47,7 +47,7 @@ class LexicalMetric:
         require_tokenizer(self._tokenizer)
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the comparison's value in 0..1."""
+        """Return the comparison's value in 0..1, and why where no reference is left to compare."""
         answer, references = prepare(sample, context, self._normalizer, self._tokenizer)
         value = self._compare(answer, references, self._normalizer)
         reason = None if value or any(known.text for known in references) else NOTHING_LEFT
@@ -78,7 +78,8 @@ def exact_match(answer: PreparedText, references: Sequence[PreparedText], normal
 def contains(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
     """Return 1.0 when a reference occurs in the answer as a substring, else 0.0.
 
-    For an empty answer and an empty reference UltraRAG's definition gives 0.0, ALCE's 1.0.
+    For an empty answer and an empty reference it is 0.0 with ``ultrarag``, as there; with the other
+    normalizers 1.0, as in ALCE.
     """
     if normalizer == "ultrarag" and not answer.text:
         return 0.0
@@ -100,7 +101,7 @@ def share_matched(
 def covers(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
     """Return 1.0 when all tokens of a reference occur in the answer, in any order, else 0.0.
 
-    One without tokens is covered by an answer without tokens alone.
+    Only an answer without tokens covers a reference without tokens.
     """
     present = answer.vocabulary
     told = [reference for reference in references if reference.tokens or not present]
@@ -110,8 +111,8 @@ def covers(answer: PreparedText, references: Sequence[PreparedText], normalizer:
 def token_f1(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
     """Return the best F1 of the answer's tokens against a reference's, as bags.
 
-    2·P·R/(P + R) with P and R the shares of common tokens. Where a side has no tokens: 0.0 as in
-    UltraRAG; 1.0 as in SQuAD if neither has any.
+    2·P·R/(P + R) with P and R the shares of common tokens. Where a side has no tokens: 0.0, as in
+    UltraRAG; but 1.0, as in SQuAD, if neither has any and ``normalizer`` is squad.
     """
     return max(_f1(answer, reference, normalizer) for reference in references)
 
@@ -135,7 +136,8 @@ class StringEm:
     """The share of references that the answer equals, or of answer groups that it contains.
 
     Flat references: UltraRAG's definition. Nested ones are ALCE's answer groups: the share of
-    groups of which any alias occurs in the answer (Gao et al. 2023, str_em).
+    groups of which any alias occurs in the answer (Gao et al. 2023, str_em). No option
+    ``tokenizer`` changes that.
     """
 
     def __init__(self, name: str, options: LexicalOptions) -> None:

@@ -26,7 +26,7 @@ _CHRF_BETA = 2
 
 
 class BleuOptions(LexicalOptions):
-    """How texts become tokens; articles are kept."""
+    """How texts become tokens; by default, articles are kept."""
 
     normalizer: Normalizer = Field("unicode", description="what counts as equal")
 

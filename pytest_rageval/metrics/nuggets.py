@@ -1,4 +1,4 @@
-"""What an answer has to say, as a list that people own: the share that it, or retrieval, has."""
+"""Nuggets list what an answer has to say: the share that it has, or that the contexts have."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class NuggetOptions(NoOptions):
         return name if self.source == "answer" else f"{name}.{self.source}"
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
-        """Return the info of a metric that needs a vital nugget, or looks at no answer."""
+        """Return the info with what the options need: vital or any nuggets, answer or contexts."""
         wanted = "vital_nuggets" if self.of == "vital" else "nuggets"
         needs = frozenset({wanted, self.source})
         return replace(info, needs=needs, of_row=frozenset({"nuggets", wanted}))
@@ -70,7 +70,10 @@ def _source(options: NuggetOptions, table: SupportTable) -> Source | None:
 
 
 def _wants(options: NuggetOptions, table: SupportTable) -> Iterator[Key]:
-    """Yield the cells of all nuggets: a figure must not move with those that stand beside it."""
+    """Yield the cells of all nuggets, also of those that do not count.
+
+    Otherwise the judge would see other lists for other options, and may decide otherwise.
+    """
     source = _source(options, table)
     if source is not None:
         yield from ((nugget, source) for nugget in table.of("nugget"))

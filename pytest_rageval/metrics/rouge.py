@@ -2,8 +2,9 @@
 
 Lin 2004, as in UltraRAG: on normalised texts, with Porter stemming of words; the best reference
 counts. The package ``rouge-score-rs`` (extra ``fast``) is used where it is installed: its results
-are identical. Their tokenizer drops all letters but a to z, so that two texts in Cyrillic would
-have nothing but digits in common: a pair in such a script is compared by its words as they are.
+are identical. The tokenizer of both drops all letters but a to z, so that two texts in Cyrillic
+would have nothing but digits in common: a pair mostly in such a script is compared by its words as
+they are, unless ``tokenizer: word`` is set.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class _GivenTokens:
 def _tokens(
     target: PreparedText, prediction: PreparedText, is_auto: bool
 ) -> tuple[list[str], list[str]]:
-    """Return ROUGE's tokens of a pair: of the words of both, or those of a CJK tokenizer."""
+    """Return the tokens of a pair: of ``_splitter`` or ``_stem``, or those of a CJK tokenizer."""
     if target.tokenizer != "word":
         return target.tokens, prediction.tokens
     split = _splitter(target.text, prediction.text) if is_auto else _stem
@@ -103,7 +104,7 @@ def _tokens(
 
 
 def _splitter(*texts: str) -> Callable[[str], list[str]]:
-    """Return rouge-score's tokenizer; one of words where it drops the script of most letters."""
+    """Return rouge-score's tokenizer, or one of whole words where that drops most letters."""
     if all(map(str.isascii, texts)):
         return _stem
     text = "\n".join(texts)

@@ -1,8 +1,8 @@
 """Metrics that rows ask for themselves: must_include, must_not_include, must_match, answer_checks.
 
-The score is the share of the row's checks that the answer passes. A row without the field is left
-out: the metric does not apply to it. An answer of blanks passes none: a system that says nothing
-would be right wherever something must not be said.
+The score is the share of the row's checks, by weight, that the answer passes. A row without the
+field is left out: the metric does not apply to it. An answer of blanks scores 0, unless a check
+asks for one: a system that says nothing would be right wherever something must not be said.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class RowChecks:
         self._ignore_case: bool = getattr(options, "ignore_case", False)
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the share in 0..1 by weight, with the checks that the answer fails."""
+        """Return the share in 0..1 by weight, with the checks that the answer fails.
+
+        An error where a pattern is slow, or a latency is not known: no check counts then.
+        """
         checks, answer = self._checks(sample, self._ignore_case), sample.answer or ""
         if not answer.strip() and not any(check.is_of_nothing for check in checks):
             return Score(self._name, 0.0, "the answer is empty")
@@ -120,7 +123,8 @@ LIMIT_S: Final = 2.0
 _MOST_SLOW: Final = 10
 """After so many slow patterns no further one is tried."""
 
-# The watchdog of faulthandler needs no turn of the interpreter, which a search does not give.
+# Only the end of a process stops a search. It ends by the watchdog of faulthandler, which needs no
+# turn of the interpreter: a search gives none.
 _CODE: Final = """
 import faulthandler, json, os, re, sys, warnings
 warnings.simplefilter("ignore")
@@ -139,7 +143,7 @@ class SlowPatternError(Exception):
 
 
 class PatternSearch:
-    """Searches one text after the other; the process starts with the first search."""
+    """Searches one text after the other in a process that starts with the first search."""
 
     def __init__(self, limit_s: float = LIMIT_S) -> None:
         self._limit_s = limit_s
@@ -188,7 +192,7 @@ class PatternSearch:
             return ""
 
     def _running(self) -> subprocess.Popen[str]:
-        if self._process is None or self._owner != os.getpid():  # a fork has no right to it
+        if self._process is None or self._owner != os.getpid():  # a fork must not use its parent's
             self._process = subprocess.Popen(  # noqa: S603  (our own code)
                 [sys.executable, "-I", "-S", "-c", _CODE],
                 stdin=subprocess.PIPE,

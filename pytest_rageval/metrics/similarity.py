@@ -61,7 +61,10 @@ class SemanticSimilarity:
         self._threshold = options.threshold
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the cosine, or 1.0 or 0.0 where there is a threshold."""
+        """Return the cosine, or 1.0 or 0.0 where there is a threshold.
+
+        Unscored where the answer or all references are blank; an error where no cosine exists.
+        """
         answer = sample.answer or ""
         references = [text for text in sample.references or () if text.strip()]
         if not answer.strip() or not references:
@@ -93,8 +96,8 @@ class ContextOptions(NoOptions):
 class ContextSimilarity:
     """The mean over the retrieved contexts of their similarity to the expected ones.
 
-    With ``against: first`` it is DB-GPT's RetrieverSimilarityMetric: 0.0 where nothing was
-    retrieved. Where nothing is expected, DB-GPT gives 0.0; here the sample is unscored.
+    With ``against: first`` it is DB-GPT's RetrieverSimilarityMetric. Where nothing was retrieved it
+    is 0.0. Where nothing is expected, DB-GPT gives 0.0; here the sample is unscored.
     """
 
     def __init__(self, name: str, options: ContextOptions) -> None:
@@ -102,7 +105,7 @@ class ContextSimilarity:
         self._against = options.against
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the mean cosine."""
+        """Return the mean cosine in -1..1, unscored if a text is blank."""
         retrieved, expected = sample.contexts or (), sample.reference_contexts or ()
         if not expected:
             return Score(self._name, None, reason="the row expects no context")

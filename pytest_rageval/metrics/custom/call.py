@@ -38,7 +38,10 @@ class CustomFunction:
         return self._call.function
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the function's result as a score; its exceptions are raised."""
+        """Return the function's result as a score; its exceptions are raised.
+
+        CustomMetricError for those that would end the run, such as SystemExit; Ctrl-C does end it.
+        """
         call = self._call
         given = dict.fromkeys(call.signature.gives, context)
         positional, named = call.signature.arguments(own(sample))
@@ -75,7 +78,7 @@ class CustomCoroutine:
         except BaseException as error:
             if is_our_stop(error):
                 raise
-            # It would end the event loop of the whole run.
+            # SystemExit and the like would end the event loop of the whole run.
             raise CustomMetricError(error_line(error)) from error
         return as_score(self._name, returned)
 
@@ -89,7 +92,7 @@ class CustomCoroutine:
 
 
 async def _whole(work: Any) -> object:
-    """Return what an awaitable gives: a coroutine, or what a decorator made of one."""
+    """Return what an awaitable gives; a decorator may return one that is no coroutine."""
     return await work
 
 

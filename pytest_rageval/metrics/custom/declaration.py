@@ -33,8 +33,8 @@ class Declaration:
     """What is declared about a metric; None for what is not.
 
     ``needs`` are fields of Sample, ``asks`` models, ``range`` the lowest and the highest score
-    (infinite or None for no limit). Another ``version`` makes saved runs incomparable.
-    ``timeout_s`` is the time for one sample.
+    (infinite or None for no limit). With another ``version``, saved runs do not compare.
+    ``timeout_s`` is the longest that one sample may take, for async functions only.
     """
 
     name: str | None = None
@@ -90,7 +90,8 @@ def metric(  # noqa: PLR0913  (a keyword for each thing to declare)
     """Declare at a function what a scenario would otherwise have to declare about the metric.
 
     The function itself does not change. ``Declaration`` explains the keywords; what a scenario
-    declares overrides them. ``@metric`` alone declares nothing.
+    declares overrides them. ``@metric`` alone declares nothing; what cannot be called raises
+    TypeError.
     """
     if function is not None and not callable(function):
         raise TypeError(
@@ -122,7 +123,11 @@ def declaration_of(found: object) -> Declaration:
 
 
 def info_of(declared: Declaration, signature: Signature, name: str, shown: str) -> MetricInfo:
-    """Return the metric's info; CustomMetricError where the declaration contradicts the code."""
+    """Return the metric's info.
+
+    Raises CustomMetricError where the declaration contradicts the code, names an unknown model or
+    field, or gives no range.
+    """
     timeout_s = declared.timeout_s
     if not signature.is_async and timeout_s is not None:
         raise CustomMetricError(f"{shown}: timeout_s: only an async function can be stopped")

@@ -155,7 +155,7 @@ class TextMetric:
         self._package = package
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return ragas' score against the best reference; unscored where it gives NaN."""
+        """Return ragas' score against the best reference; unscored where all give NaN."""
         made = getattr(begin_loading().result().collections, self._class)
         try:
             metric = made(**self._options.model_dump())
@@ -175,7 +175,7 @@ class TextMetric:
 
 
 def _result(asked: Any) -> Any:
-    """Return what a coroutine returns that waits for nothing: no event loop is needed."""
+    """Return what a coroutine that waits for nothing returns: it needs no event loop."""
     try:
         asked.send(None)
     except StopIteration as done:
