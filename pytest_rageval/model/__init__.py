@@ -1,6 +1,7 @@
 """The plain values that cross borders: between layers, between xdist processes, into files.
 
-All hold JSON types: frozen msgspec Structs, except for samples, which are frozen dataclasses.
+All hold JSON types: frozen msgspec Structs, except for samples and invalid rows, which are frozen
+dataclasses.
 ``None`` as a score means unscored and is never a zero.
 """
 

@@ -18,7 +18,7 @@ from pytest_rageval.model.value import (
 class SignificanceTest(Value, frozen=True):
     """How a difference of two runs is tested for chance; ``alpha`` is two-sided.
 
-    ``looks`` runs in a row are held against one baseline, and share ``alpha``.
+    ``looks`` is how many runs in a row are held against one baseline: they share ``alpha``.
     """
 
     test: TestName = "permutation"
@@ -61,10 +61,11 @@ class MetricComparison(Value, frozen=True, rename={"a_mean": "A_mean", "b_mean":
     Means are weighted by sample; ``diff`` is A - B with its interval. ``p_value`` is the raw
     two-sided one and None where no test can say anything, ``p_adjusted`` is adjusted over the
     metrics that are judged together and None for one that is only shown, ``significant`` means
-    ``p_adjusted`` below alpha. ``smallest_detectable`` is the difference that this many samples
-    would have shown with a power of 80 %. ``note`` says what is odd. ``groups`` counts the groups
-    of samples, None where each sample is its own. ``undecided`` says why no data of this size
-    could have shown a difference, empty where it could.
+    ``p_adjusted`` below alpha. ``n`` counts the samples, ``n_nonzero`` those that differ.
+    ``smallest_detectable`` is the difference that this many samples would have shown with a power
+    of 80 %, None where the differences do not vary. ``note`` says what is odd. ``groups`` counts
+    the groups of samples, None where each sample is its own. ``undecided`` says why no data of this
+    size could have shown a difference, empty where it could.
     """
 
     a_mean: float | None
@@ -90,8 +91,8 @@ _IN_FILES: Final = {"only_a": "only_here", "only_b": "only_in_baseline"}
 class Comparison(Value, frozen=True, rename=_IN_FILES):
     """A run (A) against its ``baseline`` (B), joined by sample id.
 
-    ``correction`` is how the p-values were adjusted. ``alpha`` is that of this one look, where a
-    series of ``looks`` shares it.
+    ``correction`` is how the p-values were adjusted. ``alpha`` is that of this one look: ``looks``
+    runs share the scenario's. ``only_a`` and ``only_b`` are the ids of samples in one run alone.
     """
 
     baseline: str
@@ -111,8 +112,8 @@ BEST: Final = "best"
 class Contest(Value, frozen=True):
     """The variants of a scenario in the order of its file, and how they are compared.
 
-    They are ranked by the metric ``of``. ``at_least`` is the variant than which none may be
-    significantly better, for the gate ``best``; None without that gate. ``min_pairs`` is the least
+    They are ranked by the metric ``of``. ``at_least`` is the variant that the gate ``best`` is
+    about: no other may be significantly better. None without that gate. ``min_pairs`` is the least
     share of the samples that all variants have to score. With ``anyway`` variants are ranked even
     if their questions or metrics differ.
     """
@@ -136,7 +137,7 @@ class RankedVariant(Value, frozen=True):
     """A variant's mean of the metric over the common samples, with its interval.
 
     ``n`` counts these samples. Variants that share one of the ``letters`` cannot be told apart;
-    empty where nothing can be said.
+    there are none where the ranking is undecided, or too many would be needed.
     """
 
     name: str
@@ -175,8 +176,8 @@ class VariantPair(Value, frozen=True):
 class CauseChange(Value, frozen=True):
     """How many low answers of one cause a variant mends and adds, against the reference.
 
-    ``mended``: low for this cause in ``reference`` and not low in ``variant``; ``new``: the other
-    way round.
+    ``mended``: low for this cause in ``reference`` and not low in ``variant``; ``new``: not low in
+    ``reference`` and low for this cause in ``variant``.
     """
 
     variant: str
@@ -210,7 +211,7 @@ class Ranking(Value, frozen=True):
 
     @property
     def best(self) -> str:
-        """The name of the variant with the best mean."""
+        """The name of the first variant: the one with the best mean, if any has a mean."""
         return self.variants[0].name
 
     def pair(self, one: str, other: str) -> VariantPair | None:

@@ -111,12 +111,12 @@ class Agreement(Value, frozen=True):
 
     ``confusion`` counts samples: a row for each level of people, a column for each of the judge; it
     is empty where scores are no levels. Each coefficient has the ends of its 95 % interval beside
-    it. What is undefined is None, and ``why`` says why by its name: that of the coefficient, or of
-    the lower end. ``kappa`` and ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have
-    quadratic weights. ``bias`` is judge minus people in the metric's unit. ``alpha``
-    (Krippendorff's) and ``ceiling`` (kappa) are those of people among themselves. ``split`` samples
-    have no majority among people, ``stale`` ones have labels of earlier answers only, ``unscored``
-    ones have labels and no score.
+    it. What is undefined is None, and ``why`` has the reason under the name of its field: of the
+    coefficient, or of the lower end of its interval. ``kappa`` and ``ac1`` are unweighted,
+    ``weighted_kappa`` and ``ac2`` have quadratic weights. ``bias`` is judge minus people in the
+    metric's unit. ``alpha`` (Krippendorff's) and ``ceiling`` (kappa) are those of people among
+    themselves. ``split`` samples have no majority among people, ``stale`` ones have labels of
+    earlier answers only, ``unscored`` ones have labels and no score.
     """
 
     levels: tuple[float, ...]

@@ -52,7 +52,7 @@ class Setting(Value, frozen=True):
     """Whether a run without it on record has none: it is written where the scenario has it."""
 
     def text_in(self, measured: Mapping[str, Any], *, absent_counts: bool) -> str:
-        """Return its value, "" where it is not on record, unless that counts as null."""
+        """Return its value as text; if not on record, "" or (``absent_counts``) "null"."""
         is_told = absent_counts or self.name in measured
         return shown_setting(measured.get(self.name)) if is_told else ""
 
@@ -73,7 +73,7 @@ def setting_differences(
 ) -> Iterator[tuple[Setting, str]]:
     """Yield each setting that two runs have with different values, with a message.
 
-    One that a run does not have on record counts as null where it may be absent, else it is no
+    One that is not on record in a run counts as null where it may be absent; else it makes no
     difference.
     """
     for setting in SETTINGS:
@@ -91,7 +91,10 @@ def shown_setting(value: Any) -> str:
 
 
 def unrecorded(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return what a saved run has not on record, because an earlier version wrote it."""
+    """Return what the run ``was`` has not on record, because an earlier version wrote it.
+
+    Names of settings, and "the code of" the metrics that ``now`` has on record.
+    """
     metrics = sorted(now.get(CODE, {})) if CODE not in was else []
     code = [f"the code of {', '.join(metrics)}"] if metrics else []
     names = [s.name for s in SETTINGS if s.name not in was and not s.may_be_absent]
@@ -99,7 +102,7 @@ def unrecorded(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def code_differences(was: Code, now: Code) -> Iterator[str]:
-    """Yield the metrics that both runs have on record with different code, with its modules.
+    """Yield the metrics whose code differs in two runs, each with the modules that differ.
 
     >>> list(code_differences({"m": {"app": "1 py 2"}}, {"m": {"app": "3 py 4"}}))
     ['m (app)']

@@ -19,9 +19,9 @@ _EVERY_S = 0.1
 
 @contextmanager
 def shown_progress(progress: bool | Progress | None, name: str) -> Iterator[Progress | None]:
-    """Provide the function to call with the progress, or None.
+    """Provide the function to call with the progress, or None if none is shown.
 
-    True shows it on stderr, at a terminal or in a notebook.
+    True shows it on stderr, if that is a terminal or this is a notebook; a function is given back.
     """
     if not isinstance(progress, bool):
         yield progress

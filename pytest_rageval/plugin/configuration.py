@@ -15,7 +15,7 @@ _SECTIONS = {
     "tox.ini": "[pytest]",
     "setup.cfg": "[tool:pytest]",
 }
-"""The files that pytest looks for, in its order, and the section that each needs."""
+"""The files that pytest looks for, in its order, and how the section that each needs begins."""
 
 CONFIG_NAMES = tuple(_SECTIONS)
 
@@ -38,9 +38,9 @@ def _has(path: Path, section: str) -> bool:
 
 
 def outside_rootdir(scenarios: Iterable[Path], root: Path, inipath: Path | None) -> Iterator[str]:
-    """Yield a remark for each scenario outside the rootdir, whose configuration applies.
+    """Yield a remark for each scenario outside the rootdir, with the configuration that is used.
 
-    pytest does not look for a configuration near ``--rag-scenario``.
+    pytest does not look for one near ``--rag-scenario``: that of the rootdir applies.
     """
     for path in dict.fromkeys(scenarios):
         if path.is_relative_to(root):
@@ -57,8 +57,8 @@ def outside_rootdir(scenarios: Iterable[Path], root: Path, inipath: Path | None)
 def path_unknown_to_workers(scenarios: Iterable[str], specs: Iterable[str]) -> str | None:
     """Return the error if xdist's workers look for a relative path in another folder, or None.
 
-    ``specs`` are the values of ``--tx``. Workers of this machine (``popen``) or with a given folder
-    (``chdir``) are fine.
+    ``specs`` are the values of ``--tx``. Workers of this machine (``popen``) find it, and
+    nothing is said of those with a given folder (``chdir``).
     """
     remote = [
         spec for spec in specs if re.match(r"(\d+\*)?(socket|ssh)=", spec) and "chdir=" not in spec

@@ -36,7 +36,7 @@ def forecast_instead(config: pytest.Config) -> None:
 
 
 class DryRun:
-    """Looks at what was collected, all deselection done."""
+    """Forecasts what the cases that are left after all deselection would ask, and prints it."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -45,7 +45,7 @@ class DryRun:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Look instead of running; pytest itself ends a session with collection errors."""
+        """Forecast instead of running; pytest itself ends a session with collection errors."""
         if session.testsfailed:
             return None
         self._is_collected = True
@@ -57,7 +57,7 @@ class DryRun:
                 entry = chosen.setdefault(run.plan.info.nodeid, (run.plan, []))
                 entry[1].append((run.case, is_skipped))
         if not chosen:
-            session.testscollected = 0  # of tests that are no cases, nothing can be said
+            session.testscollected = 0  # not green: nothing can be said of other tests
         settings, asked = run_settings(self._config), set[str]()
         for plan, cases in chosen.values():
             running = [case for case, is_skipped in cases if not is_skipped]
@@ -105,6 +105,7 @@ class DryRun:
 
 
 def _looked_at(plan: Plan, cases: list[Case], run: RunSettings, asked: set[str]) -> Forecast:
+    """Return what these cases would ask beyond ``asked``, the questions of other plans; adds it."""
     samples = [case for case in cases if isinstance(case, Sample)]
     if not plan.is_asked:
         return Forecast()

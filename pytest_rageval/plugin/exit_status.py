@@ -18,7 +18,7 @@ _VERDICT = pytest.StashKey[tuple[pytest.Session, int]]()
 
 
 def misused(message: str) -> pytest.UsageError:
-    """Return the error of a command that cannot be."""
+    """Return the usage error of a command that cannot be carried out."""
     return pytest.UsageError(printable(message))
 
 
@@ -31,7 +31,7 @@ def end_with(session: pytest.Session, status: int) -> None:
 def keep_verdict(config: pytest.Config) -> None:
     """Put back the status of a red run if it has become a green one since.
 
-    To be called once nothing else is. It cannot undo ``os._exit`` or a hook that runs still later.
+    To be called last of all. It cannot undo ``os._exit`` or a hook that runs still later.
     """
     session, status = config.stash.get(_VERDICT, (None, 0))
     if session is None:
@@ -67,7 +67,10 @@ def runs_nothing(config: pytest.Config) -> bool:
 
 
 def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
-    """End with a usage error if such an option was typed and no case of a scenario ran."""
+    """End with a usage error if gates or a baseline were asked for and no case of a scenario ran.
+
+    Only an option that was typed counts. ``has_scenario``: whether a case was to run.
+    """
     config = session.config
     if has_scenario or session.exitstatus not in _GREEN or hasattr(config, "workerinput"):
         return
@@ -111,7 +114,8 @@ def scenarios_below(
 ) -> Iterator[Path]:
     """Yield scenario files below ``root``, searching a limited number of folders.
 
-    None of them is hidden or behind a link. ``is_complete``: OSError if there are too many.
+    Hidden folders, ``node_modules`` and links to folders are not searched. ``is_complete`` searches
+    more folders, and raises OSError if there are too many.
     """
     most = _ALL_FOLDERS if is_complete else _MOST_FOLDERS
     for at, (folder, folders, files) in enumerate(os.walk(root)):

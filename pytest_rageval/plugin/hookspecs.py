@@ -39,8 +39,9 @@ def pytest_rageval_samples(
 ) -> Iterable[Sample] | None:
     """Return the samples to run, fewer or changed; None leaves them unchanged.
 
-    Each implementation gets the result of the one before it. Ids must stay unique, and with xdist
-    every worker must get the same list. Invalid rows are not included, and always stay::
+    Each implementation gets the result of the one before it. Ids must stay unique, one sample must
+    be left, and with xdist every worker must get the same list. Invalid rows are not included, and
+    always stay::
 
         def pytest_rageval_samples(config, scenario, samples):
             return [sample for sample in samples if sample.metadata.get("lang") != "de"]
@@ -49,9 +50,9 @@ def pytest_rageval_samples(
 
 @pytest.hookspec(firstresult=True)
 def pytest_rageval_target(config: pytest.Config, scenario: ScenarioView) -> object | None:
-    """Return the system under test, a function of a sample; None keeps the scenario's own.
+    """Return the system under test, a function of a sample; None leaves it to the next one.
 
-    The first result that is not None counts::
+    The first result that is not None takes the place of the scenario's own target::
 
         def pytest_rageval_target(config, scenario):
             return MyApp(scenario.metadata["tenant"]).answer
@@ -75,7 +76,8 @@ def pytest_rageval_gates(
 ) -> Iterable[GateResult] | None:
     """Return additional gates, decided on the whole result; they count like the scenario's own.
 
-    In a partial run they are skipped, whatever their outcome::
+    In a partial run they are skipped (strict: failed), whatever their outcome. They fail if samples
+    were lost, or the budget is spent::
 
         def pytest_rageval_gates(config, scenario, result):
             slow = max(sample.latency_s for sample in result.samples)

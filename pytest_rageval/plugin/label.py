@@ -31,11 +31,9 @@ from pytest_rageval.text.printable import printable
 
 
 def label_instead(config: pytest.Config, given: str) -> None:
-    """Have this session draw ``given`` answers or made questions of each scenario, and run no test.
+    """Have this process draw ``given`` answers or made questions of each scenario, and run no test.
 
-    In this process.
-
-    Raises pytest.UsageError for what is no number.
+    Raises pytest.UsageError for what is no whole number from 1 on.
     """
     if not (given.isascii() and given.isdigit() and int(given)):
         written = f"--rag-label {given}" if given else "--rag-label"
@@ -79,7 +77,7 @@ class Labelling:
         return True
 
     def _drawn(self, plans: list[Plan]) -> list[DrawnLabels | DrawnReviews]:
-        """Return what was drawn of each scenario; raises all problems at once."""
+        """Return what was drawn of each scenario; raises UserError with all problems at once."""
         found: list[DrawnLabels | DrawnReviews] = []
         problems: list[Problem] = []
         reviewed = set[tuple[str, str]]()
@@ -99,7 +97,7 @@ class Labelling:
     def _reviews(self, plan: Plan, made: Sequence[Sample]) -> DrawnReviews:
         chosen = self._chosen[plan.info.nodeid]
         reviewed = [sample for sample in made if sample.id in plan.reviewed]
-        # Who names questions wants to see these, also once they were reviewed.
+        # Whoever selects some of the questions wants to see those, reviewed or not.
         is_part = not chosen.issuperset(sample.id for sample in made)
         wanted = [
             sample
@@ -142,13 +140,17 @@ class Labelling:
 
 
 def _made(plan: Plan) -> list[Sample]:
-    """Return the questions that a model made."""
+    """Return the samples whose questions a model made."""
     samples = (case for case in plan.cases if isinstance(case, Sample))
     return [sample for sample in samples if is_by_model(sample.metadata)]
 
 
 def _wanted(plan: Plan) -> HumanLabels:
-    """Return what to label where the scenario does not say: the metric that asks a model."""
+    """Return what to label where the scenario does not say: the one metric that asks a model.
+
+    Without such a metric, the one metric there is. Raises UserError if there are several, or if
+    nothing says what its labels may be.
+    """
     judged = [metric for metric in plan.metrics if metric.info.is_judged]
     names = labelled_names(judged or plan.metrics)
     levels = _levels(plan.metrics, names[0])

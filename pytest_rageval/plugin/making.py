@@ -49,9 +49,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class CheckingJudge:
-    """The model that checks each of ``what``: a question, or a list.
+    """The model that checks each ``what``: a question, or a list.
 
-    ``controls``: whether it is tested first: require, warn or off.
+    ``controls`` says what becomes of one that fails its control rows: ``require`` ends the command,
+    ``warn`` says so and goes on, ``off`` does not ask them.
     """
 
     settings: ClientSettings
@@ -59,7 +60,7 @@ class CheckingJudge:
     what: str
 
     async def test(self, slots: Sequence[Slot], client: ChatClient) -> None:
-        """Ask control rows; a judge that fails them is an error, unless it is only to be said."""
+        """Ask control rows for ``slots``; a judge that fails raises, or a warning is printed."""
         if self.controls == "off" or not slots or not (weak := await untold(slots, client)):
             return
         message = f"{self.settings.shown} does not tell {'; nor '.join(weak)}"
@@ -76,14 +77,14 @@ class _WeakJudgeError(RagevalError):
 
 
 class Progress:
-    """Says every few seconds how many are done."""
+    """Says at most every ten seconds how many are done."""
 
     def __init__(self, total: int, what: str) -> None:
         self._said_at = time.monotonic()
         self.begin(total, what)
 
     def begin(self, total: int, what: str) -> None:
-        """Count others from now on: ``total`` of ``what``, in the singular."""
+        """Count something else from now on: ``total`` of ``what``, a word in the singular."""
         self._total, self._what, self._done = total, what, 0
 
     def count_one(self) -> None:
@@ -91,7 +92,7 @@ class Progress:
         self._done += 1
 
     def tell(self, live: LiveRun) -> None:
-        """Say it, if it is time again, and what is waited for."""
+        """Say how many are done, and what is waited for, if ten seconds have passed."""
         clients = live.opened
         if time.monotonic() - self._said_at > _SAY_S and clients is not None:
             self._said_at = time.monotonic()
@@ -116,9 +117,9 @@ class Making(Protocol):
 def make_or_forecast(config: pytest.Config, prepare: Callable[[RunSettings], Making]) -> int:
     """Make what was asked for, and return the exit status.
 
-    That is 0 if all of it is made or refused, 1 if calls failed, 2 after Ctrl-C. Then nothing is
-    written, and the same command goes on with what the cache has. A dry run says what would be
-    asked. Raises UsageError for what cannot be.
+    That is 0 if all of it is made or refused; 1 if calls or the test of the judge failed, and 2
+    after Ctrl-C: then nothing is written, and the same command goes on with what the cache has. A
+    dry run says what would be asked. Raises UsageError for what cannot be made.
     """
     config.stash[SETTINGS] = Settings.of(config)
     making = prepare(run_settings(config))
@@ -137,7 +138,7 @@ def made(
     work: Callable[[Progress, LiveRun], Coroutine[Any, Any, T]],
     progress: Progress,
 ) -> T | pytest.ExitCode:
-    """Return what ``work`` makes with models, the exit status if it was stopped; says why."""
+    """Return what ``work`` makes with models, or the exit status if it ended early; says why."""
     live = LiveRun(run)
     result: T | pytest.ExitCode = pytest.ExitCode.TESTS_FAILED
     why = ""
@@ -171,7 +172,7 @@ def not_done(
 
 @contextmanager
 def nothing_lost(run: RunSettings) -> Iterator[None]:
-    """Say of what ends a command within, after all was paid for, how to go on."""
+    """Raise UsageError for what fails within, after all was paid for, with how to go on."""
     try:
         yield
     except RagevalError as error:
@@ -181,7 +182,7 @@ def nothing_lost(run: RunSettings) -> Iterator[None]:
 
 
 def _goes_on(run: RunSettings) -> str:
-    """Return whether the same command goes on where this one ended."""
+    """Return a sentence: whether the same command goes on where this one ended, else what does."""
     if run.cache_mode in ("readwrite", "refresh"):
         return "With the replies in the cache, the same command goes on where this one ended"
     if run.cache_mode == "replay":
@@ -190,7 +191,7 @@ def _goes_on(run: RunSettings) -> str:
 
 
 def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) -> CheckingJudge:
-    """Return the judge of ``what`` the option ``flag`` makes; raises UsageError."""
+    """Return the judge that checks each ``what`` made by the option ``flag``; raises UsageError."""
     if "model" not in keys:
         raise misused(
             f"{flag} needs a model that writes and checks them: {JUDGE_MODEL.flag}=NAME, and "
@@ -210,9 +211,9 @@ def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) ->
 
 
 def check_writable(folder: Path) -> None:
-    """Raise UsageError where no file can be written to a folder, there or still to be made.
+    """Raise UsageError if no file can be written to a folder, which may still have to be made.
 
-    To be known before anything is paid for.
+    To be called before anything is paid for.
     """
     try:
         there = next(path for path in (folder, *folder.parents) if path.exists())
@@ -223,7 +224,7 @@ def check_writable(folder: Path) -> None:
 
 
 def named(ids: Iterable[str]) -> str:
-    """Return the first ids, and how many more there are."""
+    """Return the first LISTED ids, and how many more there are."""
     return listed(map(one_line, ids), LISTED)
 
 

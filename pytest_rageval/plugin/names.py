@@ -27,7 +27,8 @@ def item_name(sample_id: str) -> str:
     """Return the name of the item of ``sample_id`` in node ids.
 
     ``::`` would split the node id and ``[`` breaks ``--lf``; both are replaced. So is the colon of
-    a name that begins like that of a gate, since gates have node ids, too.
+    a name that begins like that of a gate, since gates have node ids, too. Several ids may get the
+    same name, since long ones are cut.
 
     >>> item_name("a::b[1]")
     'a:b(1)'
@@ -40,9 +41,10 @@ def item_name(sample_id: str) -> str:
 
 
 def look_alike(wanted: str, ids: Mapping[str, str]) -> str:
-    """Return which sample runs in place of the ``wanted`` id; "" where it does, or none does.
+    """Return which sample runs in place of one with the ``wanted`` id, and what to write instead.
 
-    ``ids`` are those of the samples by their names, which may be wanted as well.
+    "" where the right one runs, or none. ``ids`` are those of the samples by the names of their
+    items; a name may be ``wanted``, too.
     """
     plain = one_line(wanted)
     found = ids.get(item_name(wanted))
@@ -92,9 +94,10 @@ def tag_name(tag: str) -> str:
 
 
 def matching(name: str, folder: Path) -> list[str]:
-    """Return the files that match a name or pattern, [] if a pattern matches none.
+    """Return the files that match a pattern, sorted, [] if there is none.
 
-    ``**`` matches folders of any depth. If a file has exactly this name, it is the only match.
+    ``**`` matches folders of any depth. A name that is no pattern, or that exists as it is written,
+    is the only match; nobody checks that it is a file.
     """
     if (folder / name).exists() or not glob.has_magic(name):
         return [name]
@@ -106,7 +109,7 @@ def matching(name: str, folder: Path) -> list[str]:
 def note_named_scenarios(
     config: pytest.Config, patterns: Iterable[str], scenarios: Collection[Path]
 ) -> None:
-    """Find scenarios among pytest's arguments whose names match none of the ``patterns``.
+    """Note, in NAMED and UNCLEAR, arguments of pytest whose names match none of the ``patterns``.
 
     ``scenarios`` are the files of ``--rag-scenario``, which need no check.
     """

@@ -1,4 +1,4 @@
-"""First files: ``--rag-init`` writes a scenario, ``--rag-import`` that of another tool.
+"""First files: ``--rag-init`` writes a scenario, ``--rag-import`` one from another tool's file.
 
 ``--rag-schema`` prints the JSON Schema.
 """
@@ -95,7 +95,8 @@ addopts = -p no:langsmith_plugin
 def write_scaffold(folder: Path) -> int:
     """Write a scenario, its rows, its schema and, unless pytest is configured, an ini file.
 
-    A configuration in a folder above counts, because a new ini file would hide it.
+    Any file of CONFIG_NAMES in ``folder`` counts, and what configures pytest in a folder above: a
+    new ini file would hide it.
 
     Returns pytest's exit status. Nothing is overwritten: an existing file is a usage error.
     """
@@ -144,10 +145,10 @@ _OF_RAGAS: Final = {"answer_relevancy", "faithfulness", "context_recall"}
 
 
 def write_import(name: str, folder: Path) -> int:
-    """Write the scenario of a promptfoo configuration beside it, and say what was not taken.
+    """Write the scenario of a promptfoo configuration, its rows and modules, beside that file.
 
-    ``folder`` is where the command was typed. Returns pytest's exit status. A file that cannot be
-    imported, or one that would be overwritten, is a usage error.
+    Says what was not taken. ``folder`` is where the command was typed. Returns pytest's exit
+    status. A file that cannot be imported, or one that would be overwritten, is a usage error.
     """
     path = Path(os.path.normpath(folder / name))
     if not path.is_file():
@@ -197,7 +198,7 @@ def _told(imported: Imported, scenario: str, rows: str, command: str) -> list[st
 
 
 def needed_by(scenario: Mapping[str, Any]) -> str:
-    """Return what a scenario needs before it runs: the extras to install, and the variables.
+    """Return what a scenario needs before it runs: extras to install, environment variables.
 
     >>> needed_by({"target": {"model": "gpt-4o"}, "metrics": ["answer_checks"]})
     'pip install "pytest-rageval[judge]"; in the environment OPENAI_API_KEY'

@@ -47,7 +47,7 @@ def _serve_tools(config: pytest.Config, profile: str) -> int:
 
 
 def project_of(config: pytest.Config) -> Project:
-    """Return what a child needs to be started as this pytest was."""
+    """Return what a child process needs to be started as this pytest was, and where runs are."""
     typed = [str(text) for text in config.invocation_params.args]
     _remove(typed, "--rag-serve")
     _remove(typed, "--rag-mcp")
@@ -84,6 +84,6 @@ def _end_capture(config: pytest.Config) -> None:
     if capture is not None:
         capture.suspend_global_capture(in_=True)
         printed = "".join(capture.read_global_capture())
-        # Else pytest would, in the end, give stdout back to what is printed then.
+        # Else pytest would stop it at its end, and restore the stdout that the server took.
         capture.stop_global_capturing()
         sys.stderr.write(printed)

@@ -106,9 +106,9 @@ def is_controller(config: pytest.Config) -> bool:
 
 
 def refuse_misplaced(config: pytest.Config) -> None:
-    """Raise UsageError for options that exclude each other, lack their command, or are left over.
+    """Raise UsageError for options that exclude each other or lack their command.
 
-    Left over is a command in addopts.
+    And for a command in addopts, where it was left over.
     """
     commands = [command for command in options.COMMANDS if command.is_given(config)]
     asks = config.getoption("rag_questions") is not None or config.getoption("rag_nuggets")

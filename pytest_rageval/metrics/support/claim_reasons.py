@@ -36,7 +36,7 @@ class Claims:
 
     @property
     def of_reference(self) -> tuple[Statement, ...]:
-        """What the first reference claims."""
+        """What the first reference that is not blank claims."""
         return self.table.of("reference_claim")
 
     @cached_property
@@ -74,7 +74,10 @@ class Claims:
         return [source for source in self.table.row.evidence if self.table.is_full(claim, source)]
 
     def noise(self, *, in_relevant: bool) -> list[Statement]:
-        """Return the wrong claims that a relevant context supports, or irrelevant sources only."""
+        """Return the wrong claims that a relevant context supports (``in_relevant``).
+
+        Else those that only irrelevant contexts and earlier turns support.
+        """
         relevant = set(self.relevant)
         return [
             claim
@@ -109,7 +112,7 @@ def of_not_found(claims: Claims) -> str:
 
 
 def of_unused(claims: Claims) -> str:
-    """Tell which claims of the reference that contexts have the answer lacks."""
+    """Tell which claims of the reference are in a context, and not in the answer."""
     unused = [claim for claim in claims.found if claim in claims.missing]
 
     def notes(claim: Statement) -> str:
@@ -133,7 +136,7 @@ def of_irrelevant(claims: Claims) -> str:
 def of_noise(
     claims: Claims, noise: Sequence[Statement], where: Literal["relevant", "irrelevant"]
 ) -> str:
-    """Tell which claims are wrong though contexts support them."""
+    """Tell which claims are wrong though contexts, or the history alone, support them."""
 
     def notes(claim: Statement) -> str:
         sources = claims.support(claim)
@@ -146,7 +149,7 @@ def of_noise(
 
 
 def of_unsupported(claims: Claims, some: Sequence[Statement], said: str) -> str:
-    """Tell of each of ``some`` claims what is ``said`` of it."""
+    """Tell that ``some`` claims are what is ``said``, each with the reason why it is not right."""
     if not some:
         return ""
     verb = "is" if len(some) == 1 else "are"
@@ -164,7 +167,7 @@ def of_unfounded(claims: Claims) -> str:
 
 
 def joined(*parts: str) -> str:
-    """Return what is said of several things, without those of which nothing is."""
+    """Return the parts that are not empty, with semicolons between them."""
     return "; ".join(filter(None, parts))
 
 
@@ -186,14 +189,14 @@ def _quoted(claims: Sequence[Statement], notes: Callable[[Statement], str]) -> s
 
 
 def _why(claims: Claims, claim: Statement) -> str:
-    """Return why a claim is not right, if the judge says it."""
+    """Return why a claim is not right, "" if the judge does not say."""
     said = _said("reference", claims.table.reason(claim, REFERENCE))
     by_history = ONLY_HISTORY if claims.support(claim) == [HISTORY] else ""
     return joined(said or _contradiction(claims, claim), by_history)
 
 
 def _contradiction(claims: Claims, claim: Statement) -> str:
-    """Return the first context that contradicts a claim, in the words of the judge."""
+    """Return the first reason of a context, or of the history, that speaks of a contradiction."""
     for source in claims.table.row.evidence:
         said = claims.table.reason(claim, source)
         if "contradict" in said.lower() or "矛盾" in said:
@@ -202,7 +205,10 @@ def _contradiction(claims: Claims, claim: Statement) -> str:
 
 
 def _whose_fault(claims: Claims, claim: Statement) -> str:
-    """Return where a missing claim was to be found; "" if not all contexts were asked."""
+    """Return where a missing claim was to be found.
+
+    "" if no context has it and not all were asked, or there are none.
+    """
     table, contexts = claims.table, claims.table.row.contexts
     if found := claims.contexts_of(claim):
         return f"in {_names(found)}: generation"

@@ -38,13 +38,14 @@ if TYPE_CHECKING:
     from pytest_rageval.text.citations import CitedSentence
 
 _BLANK: Final = Cell("none", "it is blank")
-"""Nobody needs to be asked what a text says that has none."""
+"""The cell of a blank source, for which nobody is asked."""
 
 
 async def fill_table(row: SupportRow, measures: Sequence[Measure], models: Models) -> SupportTable:
     """Return the table of a row with every cell that one of ``measures`` wants.
 
-    What a model failed at is in ``failed``; all else is asked none the less.
+    What a model failed at is in ``failed``, and the rest is asked all the same; of a measure whose
+    statements could not be found, no cell is.
     """
     table = SupportTable(row)
     origins = sorted(frozenset[Origin]().union(*(measure.origins for measure in measures)))
@@ -65,7 +66,7 @@ def _missing(table: SupportTable, measures: Iterable[Measure]) -> list[Key]:
 
 
 def _calls(keys: Iterable[Key]) -> list[list[Key]]:
-    """Return the cells of each call: one source, statements of one origin, few of them."""
+    """Return the cells of each call: one source, and at most MOST_STATEMENTS of one origin."""
 
     def order(key: Key) -> tuple[str, tuple[int, ...], str, int]:
         statement, source = key
@@ -101,7 +102,7 @@ async def _ask(table: SupportTable, keys: Sequence[Key], models: Models) -> None
 
 
 def source_texts(row: SupportRow, source: Source) -> list[str]:
-    """Return the parts of a source."""
+    """Return the texts of a source: one for each of its contexts or references, else one."""
     sample = row.sample
     if source.kind == "contexts":
         contexts = sample.contexts or ()
@@ -159,7 +160,7 @@ def _nuggets(row: SupportRow) -> tuple[Statement, ...]:
 
 
 def _first_reference(sample: Sample) -> str:
-    """Return the first reference that is not blank: by a blank one the row would be left out."""
+    """Return the first reference that is not blank, "" without one: a blank one claims nothing."""
     return next(filter(str.strip, sample.references or ()), "")
 
 
@@ -190,9 +191,10 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
 
 
 def _language(row: SupportRow, models: Models, *, sees_answer: bool) -> Language:
-    """Return the language of a prompt: ``auto`` is that of its row.
+    """Return the language of a prompt: ``auto`` is that of the question and a text of its row.
 
-    Without the answer in it, it does not depend on the answer: nor may what is retrieved.
+    That text is the answer only if the prompt shows it (``sees_answer``): another answer must not
+    change the scores of what was retrieved.
     """
     sample = row.sample
     seen = (sample.answer or "") if sees_answer else _first_reference(sample)

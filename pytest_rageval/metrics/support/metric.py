@@ -30,7 +30,10 @@ class SupportMetric:
         self.measure = measure
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the score of a sample whose table no other metric reads; raises ClientError."""
+        """Return the score of a sample whose table no other metric reads.
+
+        Raises the first error of what the score needs, mostly a ClientError.
+        """
         table = await fill_table(row_of(sample), [self.measure], models)
         failure = self.failure(table)
         if failure is not None:
@@ -38,7 +41,7 @@ class SupportMetric:
         return self.measure.score(self.name, table)
 
     def failure(self, table: SupportTable) -> Exception | None:
-        """Return what the judge failed at that the score needs, None if it has all it needs."""
+        """Return the first error of a cell or of statements that the score needs, else None."""
         for origin in sorted(self.measure.origins):
             if origin in table.failed:
                 return table.failed[origin]
@@ -46,7 +49,7 @@ class SupportMetric:
         return next((error for error in wanted if error is not None), None)
 
     def score_of(self, table: SupportTable) -> Score:
-        """Return the score of a table in which nothing failed that it needs."""
+        """Return the score of a table in which nothing failed that it needs, or its own error."""
         try:
             return self.measure.score(self.name, table)
         except Exception as error:  # noqa: BLE001  (the error of this score alone)
@@ -61,7 +64,7 @@ def row_of(sample: Sample) -> SupportRow:
 
 
 def _cell(table: SupportTable) -> Key:
-    """Return the whole answer, as one statement, and all contexts together."""
+    """Return the cell of the whole answer, as one statement, and all contexts together."""
     places = range(1, len(table.row.contexts) + 1)
     return Statement("sentence", 1, table.row.answer), context(*places)
 

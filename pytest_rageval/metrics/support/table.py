@@ -15,19 +15,19 @@ from pytest_rageval.model import SUPPORT_LEVELS, Sample, Score, Value
 
 Level = Literal["none", "partial", "full"]
 WORTH: Final[Mapping[str, float]] = SUPPORT_LEVELS
-"""What a level counts where the half counts; else ``full`` alone counts."""
+"""What a level counts, from 0 to 1, where partial support counts; else ``full`` alone counts."""
 
 Origin = Literal["sentence", "claim", "reference_claim", "nugget"]
-"""``claim`` is one of the answer."""
+"""``claim`` is one of the answer, ``reference_claim`` one of the first reference."""
 
 
 SourceKind = Literal["contexts", "reference", "answer", "history"]
 
 
 class Source(Value, frozen=True):
-    """A text that may support statements: contexts, one or several together, or another one.
+    """What may support statements: contexts, one or several together, or another text.
 
-    ``at`` are the places of contexts, from 1, in rising order.
+    ``at`` are the places of the contexts, from 1, in rising order; () of other texts.
     """
 
     kind: SourceKind
@@ -98,9 +98,9 @@ Key: TypeAlias = tuple[Statement, Source]
 class SupportRow(Value, frozen=True):
     """What a table is about.
 
-    The question of ``sample`` has what was said before it. ``answer`` has no citations where the
-    scenario says how answers cite. ``history`` is the text of earlier turns where these may support
-    an answer.
+    The question of ``sample`` begins with the earlier turns that judges see, if any. ``answer`` is
+    without its citations, unless a scenario does not say how answers cite. ``history`` is the text
+    of these turns where they may support an answer, else "".
     """
 
     sample: Sample
@@ -145,18 +145,18 @@ class SupportTable:
         return self.level(statement, source) == "full"
 
     def reason(self, statement: Statement, source: Source) -> str:
-        """Return why a source does not support a statement, "" where nothing is known."""
+        """Return why a source does not fully support a statement, "" where no reason is known."""
         cell = self.cells.get((statement, source))
         return "" if cell is None else cell.reason
 
     def details(self) -> dict[str, Any]:
         """Return the table in JSON's types: a row of ``cells`` for each statement.
 
-        A cell is [level, reason]; of one that failed the level is ``failed``, and of one that was
-        not asked it is None. ``cited_by_place`` is false where answers cite contexts otherwise than
-        by their places from 1, so that ``[1]`` may be another one.
+        A cell is [level, reason], [``failed``, error] or, if it was not asked, None. ``sources``
+        are the columns. ``cited_by_place``, only there if false: answers cite contexts otherwise
+        than by their places from 1, so that ``[1]`` may not be the first.
         """
-        # Which reply came first must not show.
+        # In a fixed order, whichever reply came first.
         statements = [statement for origin in get_args(Origin) for statement in self.of(origin)]
         sources = sorted({source for _, source in self._asked()}, key=_place)
         return {
@@ -211,8 +211,9 @@ def _place(source: Source) -> tuple[int, int, tuple[int, ...]]:
 class Measure:
     """What a metric makes of a table.
 
-    ``wants(table)`` returns the cells that it needs, as far as that is known: it is called again
-    when these are filled. ``score(name, table)`` returns its score once it wants no more.
+    It needs the statements of ``origins``. ``wants(table)`` returns the cells that it needs, as far
+    as that is known: it is called again when these are filled. ``score(name, table)`` returns its
+    score once it wants no more.
     """
 
     origins: frozenset[Origin]

@@ -22,7 +22,7 @@ _NAME: Final = "rageval-engine"
 
 
 def ensure_engine(config: pytest.Config, engine: Entry) -> None:
-    """Register the engine of a run; raises pytest.UsageError for a URL that names none."""
+    """Register the engine of a run; raises pytest.UsageError beside -n, or for a wrong URL."""
     if is_controller(config):
         raise pytest.UsageError(
             f"{engine}: -n spreads the cases over processes already; leave out one of them: "
@@ -50,7 +50,10 @@ class EngineRun:
         return f"rageval: engine {without_credentials(self._engine.text)}"
 
     def pytest_collectstart(self, collector: pytest.Collector) -> None:
-        """Reach the workers before the first scenario; raises pytest.UsageError if none answers."""
+        """Reach the workers before the first scenario; raises pytest.UsageError if none answers.
+
+        What has ``is_refused`` collects a scenario; test functions are not scored by workers.
+        """
         if self._opened is None and hasattr(collector, "is_refused"):
             try:
                 self._opened = self._kind.open(self._place)
@@ -85,7 +88,7 @@ class EngineRun:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Set the duration of a setup to the time of the worker, without the time of waiting."""
+        """Set the duration of a setup to the time of scoring, without that of waiting for it."""
         report = yield
         if call.when == "setup" and isinstance(item, SampleItem) and item.is_computed_remotely:
             report.duration = 0.0 if item.result is None else item.result.latency_s

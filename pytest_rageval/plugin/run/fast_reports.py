@@ -16,11 +16,12 @@ from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.settings import SETTINGS
 
 PHASES: Final = "rageval_phases"
-"""The attribute of a worker's report that stands for a case: start, stop, duration of its setup."""
+"""The attribute of the one report of a case: start, stop and duration of its setup."""
 
 _NOT_FROM: Final = "rageval_not_fast"
 """The key in a worker's input: what in the controller would tell the difference."""
 
+# The fast protocol does not call these.
 _PASSED_OVER: Final = (
     "pytest_runtest_protocol",
     "pytest_runtest_setup",
@@ -28,7 +29,7 @@ _PASSED_OVER: Final = (
     "pytest_runtest_teardown",
     "pytest_runtest_makereport",
 )
-# Whoever is called by these may change what follows, or see that a case is scored before it starts.
+# Whoever implements these may change what follows, or see that a case is scored before it starts.
 _ANNOUNCING: Final = (
     "pytest_runtest_logstart",
     "pytest_runtest_logreport",
@@ -38,8 +39,8 @@ _ANNOUNCING: Final = (
     "pytest_report_from_serializable",
     "pytest_rageval_sample_scored",
 )
-# They do nothing for items that are not functions. In a worker, execnet runs the module
-# xdist.remote under another name.
+# Plugins of these modules do nothing for items that are not functions. In a worker, execnet runs
+# the module xdist.remote as __channelexec__.
 _HARMLESS: Final = (
     "_pytest.",
     "pytest_rageval.",
@@ -55,13 +56,16 @@ _OPTIONS: Final = {
     "trace": "--trace",
     "usepdb": "--pdb",
 }
-# Before, pytest looked for exceptions of threads and finalizers in each phase of an item alone;
-# since then they wait for the next item that goes its way.
+# Older versions look for exceptions of threads and finalizers only during a phase of an item; from
+# this one on, exceptions wait for the next item that goes pytest's own way.
 _OLDEST: Final = (8, 4)
 
 
 def reason_against(config: pytest.Config, hooks: Any) -> str:
-    """Return why the cases that meet these hooks go pytest's own way, "" if they need not."""
+    """Return why the cases that meet these hooks go pytest's own way, "" if they need not.
+
+    ``hooks`` are those of a collector or, in a controller, of the configuration.
+    """
     refused = config.stash[SETTINGS].no_fast
     if refused:
         return refused
@@ -85,7 +89,7 @@ def _told(config: pytest.Config, hooks: Any) -> Iterator[str]:
 
 
 def strangers(hooks: Any, hook: str, known: Sequence[str] = _HARMLESS) -> Iterator[str]:
-    """Yield the plugins that implement a hook and are not known to do nothing for our items."""
+    """Yield the modules that implement a hook, but for those with a prefix in ``known``."""
     for implementation in getattr(hooks, hook).get_hookimpls():
         plugin, function = implementation.plugin, implementation.function
         name = function.__qualname__
@@ -116,7 +120,7 @@ class FastReports:
         self._has_cases = False
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say why cases went pytest's own way, where they did."""
+        """Say, with ``-v``, why cases went pytest's own way, where they did."""
         reasons = [reason_against(self._config, self._hook)] if self._has_cases else []
         for line in reason_lines(self._config, reasons):
             terminalreporter.write_line(line)
@@ -130,7 +134,7 @@ class FastReports:
     def pytest_runtest_logreport(
         self, report: pytest.TestReport
     ) -> Generator[None, object, object]:
-        """Send what comes before the report of a call, and what comes after it."""
+        """Make the reports before and after that of a call, if its case took the fast protocol."""
         self._has_cases = self._has_cases or hasattr(report, transport.ATTRIBUTE)
         phases = report.__dict__.pop(PHASES, None)
         if phases is None:
@@ -147,7 +151,7 @@ class FastReports:
 
 
 def _copy(report: pytest.TestReport, when: Any) -> pytest.TestReport:
-    """Return the report of another phase, in which nothing happened, from the same worker."""
+    """Return the report of another phase of the case, in which nothing happened."""
     made = pytest.TestReport.__new__(pytest.TestReport)
     made.__dict__.update(report.__dict__)
     made.__dict__.pop(transport.ATTRIBUTE, None)

@@ -47,14 +47,17 @@ def deselected(result: ScenarioResult, prefixes: Iterable[str], *, strict: bool)
 def deselected_best(
     found: VariantComparison, prefixes: Iterable[str], *, strict: bool
 ) -> VariantComparison:
-    """Return the variants with the gate ``best`` undecided, or failed, if it is deselected."""
+    """Return the variants with the gate ``best`` undecided, or failed (strict), if deselected."""
     if found.gate is None or not is_deselected(found.nodeid, found.gate.name, prefixes):
         return found
     return replace(found, gate=_undecided(found.gate, strict=strict))
 
 
 def is_deselected(nodeid: str, gate: str, prefixes: Iterable[str]) -> bool:
-    """Return whether ``--deselect`` names this gate of the scenario with this node id."""
+    """Return whether ``--deselect`` names this gate of the scenario with this node id.
+
+    As for tests, the beginning of a gate's node id is enough.
+    """
     named = tuple(prefix for prefix in prefixes if _scenario(prefix))
     return f"{nodeid}::gate:{one_line(gate)}".startswith(named)
 
@@ -67,12 +70,12 @@ def _undecided(gate: GateResult, *, strict: bool) -> GateResult:
 
 
 def _scenario(nodeid: str) -> str | None:
-    """Return the node id of the scenario of a gate, None for any other node id."""
+    """Return the scenario's node id from that of a gate or of a save, None from any other."""
     for prefix in WHOLE_PREFIXES:
         before, separator, _ = nodeid.partition(f"::{prefix}")
         if separator:
-            # The variant of a parametrised test is in brackets. All variants run. A folder, and a
-            # variant of a scenario file, may have brackets in its own name.
+            # "(...)" behind a test function are its parameters: it runs with all of them. A folder,
+            # and a variant of a scenario file, may have brackets in their own names.
             file, colons, test = before.partition("::")
             return f"{file}{colons}{test.partition('(')[0]}" if file.endswith(".py") else before
     return None
@@ -99,7 +102,7 @@ class LastFailedGates:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Add the cases of such a scenario to pytest's record."""
+        """Add the cases of a scenario with a failed gate to what pytest remembers as failed."""
         report = yield
         if self._scenarios:
             for node in report.result or ():
@@ -109,7 +112,7 @@ class LastFailedGates:
         return report
 
     def _is_of_failed(self, collector: pytest.Collector, item: pytest.Item) -> bool:
-        above = collector.parent.nodeid if collector.parent is not None else None  # of a variant
+        above = collector.parent.nodeid if collector.parent is not None else None  # a file
         file, colons, test = item.nodeid.partition("::")
         function = f"{file}{colons}{test.partition('[')[0]}"
         return bool({collector.nodeid, above, function} & self._scenarios)

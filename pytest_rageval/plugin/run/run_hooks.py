@@ -1,4 +1,4 @@
-"""Calls hook implementations one by one, and the hooks of a run in its main process."""
+"""Calls implementations of our hooks one by one; those of a run in its main process."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Implementation(Value, frozen=True):
     parameters: tuple[str, ...]
 
     def call(self, **given: object) -> Any:
-        """Return its result; HookError if it raises."""
+        """Return its result for those of the arguments that it takes; HookError if it raises."""
         try:
             return self.function(*(given[name] for name in self.parameters))
         except Exception as error:
             raise self._raised(error) from error
 
     def listed(self, said: Any) -> list[Any]:
-        """Return its result as a list, [] for None; HookError if it cannot be a list."""
+        """Return ``said``, its result, as a list, [] for None; HookError if it cannot be a list."""
         if said is None:
             return []
         if isinstance(said, str | bytes):
@@ -78,9 +78,9 @@ def implementations(
     """Return the implementations of a hook in the order in which pytest would call them.
 
     ``hooks`` belong to the configuration or to a collector. With a ``path``, a conftest.py that
-    does not apply to that file is left out, as for a collector; an xdist controller has no
-    collectors. Raises HookError for a wrapper, because each implementation is called alone:
-    collection asks first, so that a wrapper is refused there.
+    does not apply to that file is left out, as the hooks of a collector leave it out; an xdist
+    controller has no collectors. Raises HookError for a wrapper, because each implementation is
+    called alone. Collection calls this first, for run hooks too: a wrapper ends it, not the run.
     """
     found = getattr(hooks, name).get_hookimpls()
     return [
@@ -131,7 +131,7 @@ _LOST_BY_MERGE = (
 
 
 class RunHooks:
-    """Calls the hooks of a run; an error in one is noted, and does not end the run."""
+    """Calls the hooks of a run; the first error of each is noted, and does not end the run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -140,7 +140,7 @@ class RunHooks:
         self._failed: dict[str, dict[str, str]] = {}
 
     def follows_samples(self, info: ScenarioInfo) -> bool:
-        """Return whether a hook wants each result of a scenario."""
+        """Return whether a hook takes the results of a scenario's samples."""
         return bool(self._cached(info, SAMPLE_SCORED))
 
     def sample_scored(self, info: ScenarioInfo, result: SampleResult) -> None:
@@ -231,7 +231,7 @@ def _gates(said: Any, giver: Implementation, taken: set[str]) -> list[GateResult
 def _plain(gate: GateResult, giver: Implementation) -> GateResult:
     """Return a gate with plain floats, as JSON cannot hold all numbers of numpy.
 
-    What is not finite becomes None.
+    What is not finite becomes None. ``baseline``, ``metric`` and ``flip_chance`` are dropped.
     """
     observed, bound, margin = (
         _float(gate, name, giver) for name in ("observed", "bound", "margin")

@@ -61,7 +61,7 @@ class Results:
         self._collected.update(nodeids)
 
     def expect_odd(self, scenarios: Mapping[str, str]) -> None:
-        """Note items whose node id does not begin with that of their scenario, each with it."""
+        """Note, for items whose node id does not begin with their scenario's, that node id."""
         self._collected.update(scenarios)
         self._scenario_of.update(scenarios)
 
@@ -74,9 +74,9 @@ class Results:
         self._losing.setdefault(scenario, set()).add(nodeid)
 
     def note_vanished(self) -> None:
-        """Note that all items are lost of a scenario that was to run, and sent no report at all.
+        """Note as lost all items of each scenario that was to run, and sent no report at all.
 
-        Of a merge, that is its shards' to say.
+        Not of one that is merged: its shards say what they lost.
         """
         for scenario, cases in self._scenarios.items():
             if cases.info.selected and not cases.results and scenario not in self._missing:
@@ -87,7 +87,7 @@ class Results:
         return bool(result.samples) or result.info.nodeid in self._losing
 
     def lack(self, scenario: str, missing: Sequence[str], lost: Sequence[str]) -> None:
-        """Note the shards of a scenario that are not there, and the items that were lost in one."""
+        """Note, of shards, messages on those that are missing, and the items lost in the others."""
         self._missing[scenario] = missing
         self._lost_elsewhere[scenario] = lost
 
@@ -109,9 +109,9 @@ class Results:
 
     @property
     def left_out(self) -> list[ScenarioInfo]:
-        """The scenarios without a selected case, in the order of their files.
+        """The scenarios without a selected case, sorted by node id.
 
-        A file is none if a part of it ran, nor is a test function that ran with other parameters.
+        Not a file of which a part ran, nor a test function that ran with other parameters.
         """
         paths = {cases.info.path for cases in self._scenarios.values()}
         found = (info for _, info in sorted(self._left_out.items()))
@@ -139,9 +139,10 @@ class Results:
     ) -> list[ScenarioResult]:
         """Return every scenario with its figures and gates, in the order of their files.
 
-        ``controls`` says what control rows say of its judges, and ``more_gates`` is called once the
-        scenario's own gates are decided. ``broken`` are the errors, by node id, of cases that broke
-        after they were judged: pytest fails for them, so no file may say that the run passed.
+        ``controls`` gives the verdicts of control rows on a scenario's judges, ``more_gates``
+        further gates, once its own are decided. ``broken`` are the errors, by node id, of cases
+        that broke after they were judged: pytest fails for them, so no file may say that the run
+        passed.
         """
         found = []
         for cases in sorted(self._scenarios.values(), key=lambda one: in_file_order(one.info)):
@@ -155,7 +156,8 @@ class Results:
 
     def _extent(self, cases: _ScenarioCases, *, stopped: bool) -> Extent:
         skipped = [one for one in cases.results.values() if one.outcome == "skipped"]
-        # Where all are skipped, that is no choice of a part: nothing was judged, which is red.
+        # Cases that a plugin skipped make a run partial. Not if all are: then nothing was judged,
+        # which is red.
         is_part = len(skipped) < len(cases.results)
         not_run = sum(one.is_not_run for one in skipped) if is_part else 0
         return Extent(
@@ -168,12 +170,12 @@ class Results:
         )
 
     def _lost(self, cases: _ScenarioCases, *, stopped: bool) -> list[str]:
-        """Return the names of the items that were collected and never reported.
+        """Return the names of the items that were collected and have no result.
 
-        Of a run that was stopped, those that ran all the same, and were lost.
+        Of a stopped run, only those that ran, or that a shard lost: the others were not to run.
         """
         prefix = cases.info.nodeid
-        is_whole = len(cases.results) >= cases.info.selected  # most are, and have many cases
+        is_whole = len(cases.results) >= cases.info.selected  # usual, and spares a search
         expected = self._losing.get(prefix, set())
         if not (stopped or is_whole):
             expected = self.own_cases(prefix)

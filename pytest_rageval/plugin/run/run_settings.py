@@ -1,4 +1,4 @@
-"""What the processes of a run share: the settings and folder of their clients; scenarios' names."""
+"""What the processes of a run share: the settings and folder of clients; who has which name."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _RUNS = pytest.StashKey[dict[str, dict[str, ScenarioInfo]]]()
 def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
     """Return the scenarios whose files were collected, even if no case is selected.
 
-    The first of several test functions over a file claimed its name. The others are here by their
-    runs whose cases were collected: the node id of one function collects no case of another. A
-    file that a function claimed before is here, too.
+    These are the files, or the first of several test functions over a file, that claimed a name. Of
+    the other functions, those runs (values of their parameters) whose cases were collected, and of
+    a file whose name a function had claimed before, its own run.
     """
     found = {info.nodeid: info for _, info in config.stash.get(_CLAIMED, {}).values()}
     for function, runs in config.stash.get(_RUNS, {}).items():
@@ -43,7 +43,7 @@ def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
 
 
 def note_run(config: pytest.Config, function: str, info: ScenarioInfo) -> None:
-    """Note a run of the test function with this node id: each value of its parameters is one."""
+    """Note a run of the test function with this node id; each value of its parameters is a run."""
     config.stash.setdefault(_RUNS, {}).setdefault(function, {})[info.nodeid] = info
 
 
@@ -52,7 +52,7 @@ def with_collected(
 ) -> dict[str, ScenarioInfo]:
     """Return the selected scenarios by their node ids, and those without a selected case.
 
-    A test function is its runs, if one of them is selected: without its parameters it is none.
+    In place of a test function with parameters are its runs, if one of them is selected.
     """
     found = dict(selected)
     for info in collected_scenarios(config):
@@ -65,7 +65,8 @@ def with_collected(
 def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
     """Reserve the scenario's name for the file ``path``; raise DuplicateNameError if it is taken.
 
-    A file may claim its name again, for instance for a test function.
+    A file may claim its name again, for instance for a test function. A name is taken if its run
+    folder, or its folder of baselines, is that of another file's scenario.
     """
     paths = config.stash[SETTINGS].run_paths
     base, way_out = paths.run_base(info.output_dir), "'name' or 'output_dir'"
@@ -74,7 +75,7 @@ def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
         folders.append(paths.baseline_folder(info.title, info.output_dir))
         way_out = "'name'"
     claimed = config.stash.setdefault(_CLAIMED, {})
-    # The folder of all variants, too: what compares them is there.
+    # `folders` has that of all variants, too: what compares them is there.
     for folder in folders:
         other, known = claimed.setdefault(folder, (path.resolve(), info))
         if other == path.resolve():
@@ -109,7 +110,10 @@ UNMET_OUTPUT = "rageval_unmet"
 
 
 def run_settings(config: pytest.Config) -> RunSettings:
-    """Return the settings of this run's clients; an xdist worker gets them from its controller."""
+    """Return the settings of this run's clients, made once.
+
+    An xdist worker has the shared folder and the start from its controller.
+    """
     known = config.stash.get(_RUN, None)
     if known is None:
         known = config.stash[_RUN] = _make(config)
@@ -117,7 +121,7 @@ def run_settings(config: pytest.Config) -> RunSettings:
 
 
 def pass_to_worker(config: pytest.Config, workerinput: dict[str, Any]) -> None:
-    """Pass the shared settings to an xdist worker that is about to start."""
+    """Pass the shared folder and the start to an xdist worker; the first one shows warnings."""
     run = run_settings(config)
     workerinput[_INPUT] = {"shared_dir": str(run.shared_dir), "started_at": run.started_at}
     workerinput[_WARNS] = not config.stash.get(_HAS_WARNER, False)
@@ -180,7 +184,10 @@ def _remove_old(folder: Path) -> None:
 
 
 def _may_live(folder: Path, process: int) -> bool:
-    """Return whether a folder changed within a day, or its process (0: unknown) still runs."""
+    """Return whether a folder changed within a day, its process still runs, or it is not ours.
+
+    Process 0 is unknown, and counts as ended.
+    """
     own = folder.lstat()
     if not stat.S_ISDIR(own.st_mode) or (os.name == "posix" and own.st_uid != os.getuid()):
         return True  # not ours to remove

@@ -33,8 +33,9 @@ def ensure_sample_logs(config: pytest.Config) -> None:
 class SampleLogs:
     """Holds a sample's log records back from pytest's ``handlers`` until that sample runs.
 
-    The last 200 records of a sample are kept. If the sample does not run after all, they go to the
-    log file and the live log at the end. Other handlers get every record at once.
+    The last 200 records of a sample are kept. Those that arise after its setup, or if it does not
+    run after all, go to the log file and the live log at the end. Other handlers get every record
+    at once.
     """
 
     def __init__(self, handlers: Iterable[logging.Handler]) -> None:
@@ -44,7 +45,7 @@ class SampleLogs:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Sort the records of the whole run."""
-        # Samples are judged between two cases, too, when pytest's own handlers are not attached.
+        # Samples are judged between two cases, too, while pytest's handlers are not attached.
         watch = _Watch(self._sorter)
         watched = [logging.getLogger(), *_secluded()]
         for handler in self._handlers:
@@ -63,7 +64,7 @@ class SampleLogs:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Show this sample's records so far; later ones are shown at once."""
+        """Show this sample's records so far; those that arise during its setup pass at once."""
         if not (isinstance(item, SampleItem) and item.is_asked):
             return (yield)
         while records := self._sorter.take_or_begin(item.case):
@@ -75,7 +76,7 @@ class SampleLogs:
             self._sorter.end()
 
     def _emit(self, record: logging.LogRecord) -> None:
-        """Pass a record to pytest's handlers that its logger has now."""
+        """Pass a record to those of pytest's handlers that its logger reaches now."""
         for handler in _handlers_of(record.name):
             if handler in self._handlers and record.levelno >= handler.level:
                 handler.handle(record)
@@ -110,7 +111,7 @@ class _Sorter(logging.Filter):
             return list(kept or ())
 
     def end(self) -> None:
-        """Keep the records of every sample again."""
+        """Hold back the records of every sample again."""
         with self._lock:
             self._begun = None
 

@@ -30,7 +30,7 @@ def ensure_session(config: pytest.Config, settings: Settings) -> None:
 
 
 def judge_shards_instead(config: pytest.Config, settings: Settings) -> None:
-    """Have the session of this process judge shards, and run no test; raises UsageError."""
+    """Have this process judge shards, and run no test; raises UsageError for other options."""
     # Not at the top: most runs merge nothing.
     from pytest_rageval.plugin.run.merge_run import MergeSession, refuse_other_options
 
@@ -41,7 +41,7 @@ def judge_shards_instead(config: pytest.Config, settings: Settings) -> None:
 def note_refusal(config: pytest.Config) -> None:
     """Have the run end with a usage error, because a baseline or a scenario's name is refused.
 
-    Without a session of this process nothing happens.
+    Nothing happens in a process without a session.
     """
     found = config.pluginmanager.get_plugin(_PLUGIN)
     if found is not None:

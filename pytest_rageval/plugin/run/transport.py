@@ -36,19 +36,19 @@ def outcome_of(report: pytest.TestReport) -> Outcome | None:
 
 
 def error_of(report: pytest.TestReport) -> str:
-    """Return what failed in a line: ``RuntimeError: gone``."""
+    """Return the error of a failed report, on one line, shortened: ``RuntimeError: gone``."""
     crash = getattr(report.longrepr, "reprcrash", None)
     return shorten(one_line(str(getattr(crash, "message", report.longreprtext))))
 
 
 ATTRIBUTE = "rageval"
-"""The attribute of a report that holds the message."""
+"""The attribute of a report that holds the message; what this plugin adds begins with it."""
 
 
 class Message(Value, frozen=True):
-    """A result of the scenario ``nodeid``; a worker's first message also has all scenarios.
+    """A result of the scenario ``nodeid``; a worker's first message also has all ``scenarios``.
 
-    And, in a shard, the digest of all cases from which it takes its own, as ``selection``.
+    In a shard, ``selection`` is the digest of all cases from which the shard takes its own.
     """
 
     nodeid: str

@@ -52,7 +52,7 @@ def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
 
 
 def variants_heading(found: VariantComparison) -> str:
-    """Return the heading of the table."""
+    """Return the heading of the table of variants: the scenario, and how many of them ran."""
     ran = len(found.contest.names) - len(found.missing)
     of = "" if not found.missing else f"{ran} of "
     return f"rageval: {one_line(found.info.name)}, {of}" + counted(
@@ -74,7 +74,7 @@ def variant_lines(
         yield from prose(ranking_head(found.ranking), width)
         yield from _table(found.ranking, width)
         for at, line in enumerate(ranking_lines(found.ranking)):
-            is_warning = at == 0 and found.ranking.undecided  # it comes first
+            is_warning = at == 0 and found.ranking.undecided  # the first line says why
             yield from prose(line, width, "yellow" if is_warning else "")
     if found.gate is not None:
         yield from verdict_lines([found.gate], column, width)
@@ -87,7 +87,8 @@ def variant_lines(
 def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> Iterator[Line]:
     """Yield the table for one baseline.
 
-    If the lines are too long, each metric has two: its figures, then interval and p-values.
+    If its lines are longer than ``width``, each metric has two: its figures, then interval and
+    p-values. ``whole``: all cases ran.
     """
     comparison, rows = compared.figures, compared.metrics
     baseline = one_line(comparison.baseline)

@@ -27,7 +27,7 @@ _PRICES = "in the scenario: write price: {input: USD, output: USD} a million"
 class DryScenario:
     """A scenario, or a variant, as it was collected; ``cases`` would run.
 
-    ``selected`` also counts cases that a mark skips. ``left_out`` are deselected gates.
+    ``selected`` also counts cases that a mark skips. ``left_out`` names the deselected gates.
     """
 
     plan: Plan
@@ -62,7 +62,7 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
 
 
 def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: bool) -> str:
-    """Return whether the gate over all variants of a scenario would be decided."""
+    """Return a line on whether the gate over all variants of a scenario would be decided."""
     contest = next(iter(variants)).plan.info.contest
     names = {variant.plan.info.variant for variant in variants if variant.is_whole}
     is_whole = contest is not None and names >= set(contest.names)
@@ -71,7 +71,7 @@ def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: b
 
 
 def last_line(all_of_them: Collection[DryScenario]) -> str:
-    """Return the sum, which begins with what a dry run is not."""
+    """Return the sum over all scenarios, behind the words that nothing was asked or judged."""
     uses = [use for dry in all_of_them for use in dry.found.models]
     targets = [dry.found.target for dry in all_of_them if dry.found.target is not None]
     has_variants = any(dry.plan.info.variant for dry in all_of_them)
@@ -107,7 +107,7 @@ def _samples(dry: DryScenario) -> str:
 
 
 def model_line(use: ModelUse, *, may_stop: bool = False, prices: str = _PRICES) -> str:
-    """Return what a model would be asked, and what that costs; ``prices`` says where they go."""
+    """Return what a model would be asked, and the cost; ``prices`` says where to write a price."""
     return f"{use.settings.role:<9} {use.settings.model}: {_asked(use, may_stop, prices)}"
 
 
@@ -124,9 +124,9 @@ def _asked(use: ModelUse, may_stop: bool, prices: str) -> str:
 
 
 def _calls(uses: Collection[ModelUse], *, may_stop: bool = False) -> str:
-    """Return the calls, and between which ends the real number lies if replies decide that.
+    """Return the number of calls, with its least and most where replies decide it.
 
-    A run that stops early makes fewer, how many fewer is not known.
+    Of a run that may stop early (``may_stop``), only the most is known.
     """
     likely, *ends = [sum(use.calls for use in each) for each in (uses, *_ends(uses))]
     about = "at least" if any(use.is_least for use in uses) else "about"
@@ -164,7 +164,7 @@ def _usd(uses: Iterable[ModelUse]) -> tuple[float, float]:
 
 
 def _usd_words(uses: Collection[ModelUse], *, is_least: bool) -> str:
-    """Return what is likely, and what it would cost at the ends."""
+    """Return the likely cost, and what it would be with the fewest and the most calls."""
     fewest, most = _ends(uses)
     likely, ends = _range(*_usd(uses)), _range(_usd(fewest)[0], _usd(most)[1])
     other = f" ({ends})" if ends != likely and not is_least else ""
@@ -191,7 +191,7 @@ def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:
 
 def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     gates = gates_of(dry.plan.info)
-    # A gate for each value of a field holds another gate.
+    # `leaf`: a gate for each value of a field holds another gate.
     later = [gate.name for gate in gates if isinstance(gate.leaf, UndecidedGate)]
     later = [name for name in later if name not in dry.left_out]
     named = [gate.name for gate in gates if gate.name not in (*later, *dry.left_out)]
@@ -207,7 +207,7 @@ def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
 
 
 def _needed_rows(dry: DryScenario) -> Iterator[str]:
-    """Yield how many rows see a fall against each saved run that is there."""
+    """Yield how many rows it takes to see a fall against each saved run, if that is known."""
     samples = [case for case in dry.cases if isinstance(case, Sample)]
     for baseline in dry.plan.info.baselines.values():
         if text := rows_of_saved_run(dry.plan.info, samples, baseline):
