@@ -18,7 +18,7 @@ SHARES: Final[Mapping[QuestionType, float]] = {
     "paraphrase": 0.2,
     "unanswerable": 0.1,
 }
-"""How many of the questions are of each type."""
+"""The share of each type in the questions; they add up to 1."""
 
 PASSAGES: Final = "passages"
 """The column with the digests of the passages that a question is about."""
@@ -70,16 +70,22 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Documents:
-    """The passages of a folder, by document in the order of their names; what was not read."""
+    """The passages of a folder, by document in the order of their names; what was not read.
+
+    A document has equal passages once.
+    """
 
     passages: Sequence[Passage]
     left_out: Sequence[LeftOut] = ()
     read: Mapping[str, int] = field(default_factory=dict)
     """How many documents were read, by the name of their format."""
     too_short: int = 0
-    """How many parts of them are too short to ask about, and in no passage."""
+    """How many parts of the files with passages are too short to ask about, and in no passage."""
     short: Sequence[Passage] = ()
-    """These parts, equal ones of a document once: they may still hold an answer."""
+    """Such parts, also of files without passages, equal ones of a document once.
+
+    They may still hold an answer.
+    """
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class MadeQuestion:
-    """A question that the model wrote for a slot; ``evidence`` are its quotes, one a passage."""
+    """A question that the model wrote for a slot; ``evidence`` has a quote from each passage.
+
+    An unanswerable one has none.
+    """
 
     question: str
     answer: str = ""

@@ -1,7 +1,7 @@
 """What the judge is asked about a question, and whether it tells rows of a known outcome apart.
 
-These rows are the control rows of the metrics whose questions the checks are. A judge that finds
-any answer supported would let every wrong one through.
+These are the control rows of the metrics that ask the judge the same. A judge that finds any answer
+supported would let every wrong one through.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ UNUSABLE: Final[tuple[type[ClientError], ...]] = (
 
 
 async def support(judge: ChatClient, made: MadeQuestion, sources: Sequence[str]) -> Cell:
-    """Return how far sources support that the answer is the one to the question."""
+    """Return how far sources support that this is the answer to the question.
+
+    Raises ClientError, as all calls here do.
+    """
     read = CellsReply(1, "\n".join([made.question, made.answer, *sources]))
     (cell,) = read(await ask(judge, supported_prompt(made, sources), read, cells_schema()))
     return cell
@@ -95,11 +98,14 @@ _CHECKS: Final[Mapping[str, tuple[_Check, str]]] = {
         "passages that answer a question from passages that do not",
     ),
 }
-"""Metric whose control rows these are -> what is asked about a row, and what is told apart."""
+"""Name of the control rows -> what is asked about a row, and what is to be told apart."""
 
 
 async def untold(slots: Sequence[Slot], judge: ChatClient) -> list[str]:
-    """Return what the judge does not tell apart, in which language; raises ClientError."""
+    """Return what the judge does not tell apart, a text for each check and language.
+
+    Raises ClientError.
+    """
     found = control_rows(slots)
     scores = await asyncio.gather(
         *(row_score(name, row, judge) for name, _, rows in found for row in rows)
@@ -140,11 +146,11 @@ def _tells_apart(rows: Sequence[ControlRow], scores: Sequence[float | None]) -> 
 
 
 async def row_score(name: str, row: ControlRow, judge: ChatClient) -> float | None:
-    """Return what the judge says of a row, None where no reply of it can be used.
+    """Return what the judge says of a row, None where its reply cannot be used.
 
     Raises ClientError for a call that fails.
     """
-    # The id stands for no slot.
+    # Where a slot's id would be: the calls are counted by it, and this one belongs to no slot.
     purpose = Purpose(PURPOSE, VERSION, sample=f"{name} {row.sample.id}", order=_FIRST)
     with asking(replace(purpose, scenario=PURPOSE)) as tally:
         try:

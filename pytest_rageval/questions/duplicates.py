@@ -15,6 +15,7 @@ from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _ORDER: Final = 6
+"""The length of the longest n-grams, in characters."""
 _ORDER_ZH: Final = 2
 """Of Chinese, Japanese and Korean, where a character is a syllable."""
 _ALIKE: Final = 0.55
@@ -65,7 +66,10 @@ class AskedBefore:
         self._asked.append((row_id, asked, _Text(answer)))
 
     def find(self, question: str, answer: str) -> str | None:
-        """Return the id of the first question that is nearly the same, or None."""
+        """Return the id of a question that is nearly the same, or None.
+
+        That is one with the same letters, else the first of the others.
+        """
         asked, replied = _Text(question), _Text(answer)
         if asked.letters in self._same:
             return self._same[asked.letters]
@@ -117,7 +121,7 @@ class _Text:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The words with a digit, and Chinese ordinals."""
+        """The words with a digit, and Chinese ordinals and numbers before some counters."""
         return frozenset(_NUMBER.findall(self.folded))
 
     @cached_property
@@ -128,7 +132,7 @@ class _Text:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The words with a capital, but for the first, and titles of Chinese works."""
+        """The words with a capital, but for the first of a sentence, and titles in 《》."""
         return frozenset(name.lower() for name in _NAME.findall(self.raw))
 
 
@@ -143,7 +147,11 @@ def _is_same(asked: _Text, replied: _Text, earlier: _Text, its_answer: _Text) ->
 
 
 def _is_same_answer(one: _Text, other: _Text, *, one_asked: bool) -> bool:
-    """Return whether answers are alike; a part of a long one is, too, where one thing is asked."""
+    """Return whether answers are alike, or one is a part of the other.
+
+    A part of an answer more than three times as long has to be a number, unless ``one_asked``: the
+    questions have the same words.
+    """
     if not one.letters or not other.letters:
         return one.letters == other.letters
     if _contradict(one.numbers, other.numbers):
@@ -162,7 +170,8 @@ def _contradict(some: frozenset[str], others: frozenset[str]) -> bool:
 def _differ_by_one_expression(some: list[str], others: list[str]) -> bool:
     """Return whether one has another expression in one place, and all else is equal.
 
-    It is the same expression if the beginnings are equal ("founder", "founded").
+    It is the same expression if the beginnings are equal ("founder", "founded"). In Chinese,
+    Japanese and Korean what is replaced in the first half suffices, whatever else differs.
     """
     codes = SequenceMatcher(None, some, others, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]
@@ -180,7 +189,10 @@ def _differ_by_one_expression(some: list[str], others: list[str]) -> bool:
 
 
 def _chrf(one: str, other: str) -> float:
-    """Return chrF1: the F-measure of the mean precision and recall of n-grams, n = 1..6."""
+    """Return chrF1: the F-measure of the mean precision and recall of n-grams.
+
+    n is 1..6, in Chinese, Japanese and Korean 1..2, and up to the length of the shorter text.
+    """
     last = min(_order(one), len(one), len(other))
     common = [(_grams(one, n) & _grams(other, n)).total() for n in range(1, last + 1)]
     return _f1(common, len(one), len(other))

@@ -30,8 +30,8 @@ from pytest_rageval.text.prompts import prompts_of
 
 NEAREST: Final = 20
 MOST_TEXT: Final = 40_000
-"""How many passages, and texts too short to be one, are looked into for the answer of a question
-that should have none, and how many characters of them all."""
+"""How many passages, and as many texts too short to be one, are looked into for the answer of a
+question that should have none, beside the slot's own; and how many characters of them all."""
 
 _NOT_CLEAR: Final = "so says the judge, who was not shown the passage"
 

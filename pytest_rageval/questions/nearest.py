@@ -21,7 +21,7 @@ _B: Final = 0.75
 class Nearest:
     """An index of passages, with their headings and the names of their documents.
 
-    ``short``: what is too short to be one, by an index of its own. BM25 favours short texts.
+    What is too short to be a passage, ``short``, has an index of its own: BM25 favours short texts.
 
     BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009), and the idf of Lucene, which is
     never negative: ln(1 + (N - n + 0.5) / (n + 0.5)).

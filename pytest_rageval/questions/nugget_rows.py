@@ -1,4 +1,4 @@
-"""Lists of nuggets in rows: in those of made questions, or in a file of their own beside yours.
+"""Lists of nuggets in rows: in those of made questions, or in a file of their own beside the data.
 
 That file has one line for each row of the data, joined by its id, and is only added to: a list that
 is there stays, whoever wrote it.
@@ -99,7 +99,7 @@ class NuggetFile:
 
     @cached_property
     def open(self) -> Sequence[Sample]:
-        """The rows that have no list, and what one can be made of."""
+        """The rows that have no list, but a question and references to make one of."""
         having = {str(row["id"]) for row in self.known if row.get(NUGGETS)}
         return [sample for sample in self._askable if sample.id not in having]
 
@@ -116,7 +116,7 @@ class NuggetFile:
 
     @property
     def bare(self) -> int:
-        """How many rows have neither nuggets nor what a list can be made of."""
+        """How many rows have no nuggets of their own, and cannot be given a list."""
         own = sum(sample.nuggets is not None for sample in self.samples)
         return len(self.samples) - own - len(self._askable)
 
@@ -141,7 +141,7 @@ class NuggetFile:
     def text(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
         """Yield the file: what it has, with new lists by id, then the rows that it lacks.
 
-        An invalid row has a line, too, if it has an id: else that would seem to be what it lacks.
+        An invalid row with an id has a line, too: a missing one would seem to be what is wrong.
         """
         new: dict[str, Row] = {}
         for case in self.cases:
@@ -159,8 +159,8 @@ class NuggetFile:
 def answered_of(sample: Sample) -> Answered:
     """Return the question of a row with its references, and what a nugget may rest on.
 
-    That are the expected contexts, and the references of people: one that is no sentence says that
-    it is the answer.
+    A nugget may rest on the passages or expected contexts, and on references, each in a sentence
+    that calls it the answer; on those that a model wrote only where there are no such texts.
     """
     question, references = sample.question or "", sample.references or ()
     texts = [*(passages_of(sample) or sample.reference_contexts or ())]
@@ -191,7 +191,7 @@ answers: {answers}
 
 def joined_scenario(text: str, lists: str, model: str) -> str:
     """Return the text of a scenario with the file of lists joined to its rows."""
-    # Only one file can be joined, so that the offer of another one would mislead.
+    # Only one file can be joined: the line that offers another one would mislead.
     kept = [line for line in text.splitlines(True) if not line.startswith(SECOND_FILE)]
     judge = pair_text("judge", {"model": model, "controls": "require"})
     answers = inline_text({"path": lists, "key": "id"})

@@ -37,7 +37,7 @@ Importance = Literal["vital", "okay"]
 
 
 class Nugget(NamedTuple):
-    """A fact that an answer has to say; one without a ``vital`` fact is no good answer."""
+    """A fact that an answer has to say; an answer that lacks a ``vital`` one is no good answer."""
 
     text: str
     importance: Importance
@@ -55,7 +55,7 @@ class Answered(NamedTuple):
 
     @property
     def sample(self) -> str:
-        """What the calls for the list are called, which are not those for the question."""
+        """The name of the calls for the list; those for the question have another one."""
         return f"{self.slot.id} {NUGGETS}"
 
     @property
@@ -66,8 +66,9 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True)
 class NuggetList:
-    """The nuggets of a question, the vital ones first; none where no list counts.
+    """The nuggets of a question, the vital ones first.
 
+    There are none where no reply could be used, or no vital one is supported.
     ``unsupported`` and ``repeated`` count those that were dropped. ``failure`` is a call that
     failed, so that the list is still open.
     """
@@ -116,7 +117,10 @@ async def make_lists(
 
 
 async def _list(answered: Answered, models: WriterAndJudge) -> NuggetList:
-    """Return the nuggets of a question that the passages support; raises ClientError."""
+    """Return the nuggets of a question that the passages support in full; raises ClientError.
+
+    There are none where none of these is vital.
+    """
     reply = await ask(models.writer, written_prompt(answered), read_nuggets, nuggets_schema())
     listed = read_nuggets(reply)
     own = _each_once(listed)

@@ -21,7 +21,9 @@ VERSION: Final = 1
 
 
 def language_of(*texts: str) -> Language:
-    """Return the language of the prompts about these texts: English where most are not Chinese.
+    """Return the language of the prompts about these texts.
+
+    "zh" if most words are Chinese, Japanese or Korean, of which each character counts; else "en".
 
     >>> language_of("Die Frist beträgt 30 Tage."), language_of("保修期为两年 (2 years)。")
     ('en', 'zh')
@@ -90,7 +92,7 @@ def nuggets_prompt(question: str, answers: Sequence[str], passages: Sequence[str
 
 
 _MOST: Final = 1_000
-"""Characters of a question, or of an answer: more is no question of a user."""
+"""Characters of a question, an answer, a quote or a nugget: more is no question of a user."""
 
 
 class Alone(NamedTuple):
@@ -138,7 +140,10 @@ def last_with(name: str, reply: str) -> Mapping[str, Any]:
 
 
 def text_of(written: Mapping[str, Any], name: str) -> str:
-    """Return a text with words in it, on one line but for quotes; raises UnreadableReplyError."""
+    """Return a text with words in it, on one line but for quotes.
+
+    Raises UnreadableReplyError for anything else, and for a text that is too long.
+    """
     text = written.get(name)
     if not isinstance(text, str) or not any(map(str.isalnum, text)):
         raise UnreadableReplyError(f'"{name}" must be a text with words in it')

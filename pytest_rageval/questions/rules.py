@@ -42,9 +42,9 @@ def find_quote(quote: str, text: str) -> str | None:
     """Return the whole sentences of ``text`` in which ``quote`` stands, or None if it does not.
 
     It stands there verbatim, but for white space, the width of characters, quotation marks,
-    dashes, the marks of Markdown, full stops at its ends and the case of its first letter. What is
-    left out in its middle ("...") is missing. Fewer than 3 words (4 Chinese characters) are no
-    quote, unless they are a whole sentence.
+    dashes, the marks of Markdown, full stops at its ends and the case of its first letter. A quote
+    that leaves out its middle ("...") does not stand there. Fewer than 3 words (4 Chinese
+    characters) are no quote, unless they are a whole sentence.
 
     >>> find_quote("costs 5 euros", "It is new. It **costs** 5 euros a month. It is red.")
     'It **costs** 5 euros a month.'

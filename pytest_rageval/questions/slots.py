@@ -1,6 +1,6 @@
 """Draws which passages questions are made of, and of which type: evenly over the documents.
 
-The draw depends on the seed and the passages alone, and its beginning not on how many are drawn:
+The draw depends on seed, shares and passages alone, and its beginning not on how many are drawn:
 50 questions are the first 50 of 100. Slots that were filled before count first, wherever they would
 be in the draw now that documents are added or changed.
 """
@@ -23,11 +23,11 @@ class Search(Protocol):
     """Finds passages by words."""
 
     def find(self, text: str, k: int, but: Sequence[Passage] = ()) -> Sequence[Passage]:
-        """Return the ``k`` passages that are nearest to a text, the nearest first."""
+        """Return up to ``k`` passages near to a text, none of ``but``, the nearest first."""
         ...
 
     def find_all(self, text: str, k: int, but: Sequence[Passage] = ()) -> Sequence[Passage]:
-        """Return as many of what is too short to be a passage, too, behind these."""
+        """Return what ``find`` does; behind it, up to ``k`` texts too short to be a passage."""
         ...
 
 
@@ -59,8 +59,8 @@ def draw_slots(passages: Sequence[Passage], search: Search, count: int, rules: R
     """Return so many slots that with those filled they are ``count``; fewer if there are no more.
 
     Those filled whose passages are gone do not count. Each passage comes up once, then once for
-    each of its sentences. A comparison is between a passage and the one that is nearest to it by
-    its words.
+    each of its sentences, if it has several. A comparison is between a passage and the nearest one
+    by its words that says something else, and is not yet compared with it.
     """
     draw = _Draw(passages, search, rules)
     return list(islice(draw.slots(), max(0, count - draw.filled)))
@@ -154,7 +154,7 @@ _NEAREST = 5
 
 
 def _sentences(passage: Passage, seed: int) -> list[str]:
-    """Return the sentences of a passage that state something, in an order of chance."""
+    """Return the sentences of a passage that state something, in an order that the seed gives."""
     stated = dict.fromkeys(filter(counts_as_sentence, sentences_in(passage.text)))
     # Of a single one the passage as a whole is already asked about.
     several = list(stated) if len(stated) > 1 else []

@@ -17,8 +17,8 @@ _NO_SCORE = "no score"
 _COLOURS = {"good": "#1a7f37", "warn": "#9a6700", "bad": "#cf222e", _NO_SCORE: "#57606a"}
 _LABEL_COLOUR = "#30363d"
 _LABEL_WIDTH = 40
-# What XML cannot hold: control characters, lone surrogates. The complement of
-# \t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff, which compiles faster.
+# What XML cannot hold: control characters, lone surrogates. It compiles faster than what it equals:
+# [^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff].
 _NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # In pixels. The text is fitted to these widths in any font.
@@ -48,7 +48,7 @@ aria-hidden="true">
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    It says if the run is partial or has no score. It fetches no font, style or script.
+    It says if the run is partial, sampled, or has no score. It fetches no font, style or script.
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)

@@ -83,7 +83,8 @@ def remove_leftovers(folder: Path, name: str = "") -> None:
 def write_atomically(path: Path, chunks: Iterable[str]) -> Path:
     """Write text to a temporary file in the folder of ``path``, then rename it.
 
-    UTF-8, line ends as given; a lone surrogate, which UTF-8 cannot hold, becomes an escape.
+    UTF-8, line ends as given; a lone surrogate, which UTF-8 cannot hold, becomes an escape. Makes
+    missing folders; raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"

@@ -103,8 +103,8 @@ def annotation_lines(
     """Return the workflow commands that annotate failures; none outside a workflow.
 
     Errors: the first ten failed gates, those of variants first. Warnings: the ten worst cases of
-    all scenarios that failed or could not be judged. GitHub shows no more. ``root`` is the folder
-    to which the file's path is relative.
+    all scenarios that failed or could not be judged. GitHub shows no more. The scenarios' paths
+    are relative to ``root``, those in the commands to ``GITHUB_WORKSPACE``, if it is set.
     """
     if environ.get("GITHUB_ACTIONS") != "true":
         return []

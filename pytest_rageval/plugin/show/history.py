@@ -33,7 +33,7 @@ def print_history(base: Path, scenario: str) -> int:
     """Print the runs below ``base`` of one scenario, or of each when ``scenario`` is empty.
 
     The name of a scenario with variants stands for all of them, and ``bot::dense`` for one.
-    Returns pytest's exit status; an unknown name is a usage error.
+    Returns pytest's exit status OK, also without runs; raises UsageError for an unknown name.
     """
     points = all_runs(base)
     names = list(
@@ -74,8 +74,8 @@ def history_lines(
     """Yield the lines about one scenario: a table of its newest runs, and the trend of each metric.
 
     ``points`` are its runs, oldest first, at least one; the table has ``most`` of them. ``blocks``
-    are eight characters to draw with, from low to high. Partial runs are listed, but are not part
-    of the trend.
+    are eight characters to draw with, from low to high. The trend is that of the newest 40 complete
+    runs, also of those that the table leaves out; there is none with fewer than two.
     """
     shown = points[max(0, len(points) - most) :]
     metrics = list(dict.fromkeys(name for point in shown for name in point.metrics))
@@ -148,7 +148,7 @@ def _remark(point: RunPoint) -> str:
 
 
 def _names_baselines(point: RunPoint) -> bool:
-    """Return whether the remark does: where there are several, or one that is pinned."""
+    """Return whether the remark names the baselines: if there are several, or one is pinned."""
     return len(point.compared) > 1 or any(one.looks > 1 for one in point.compared)
 
 
@@ -199,9 +199,9 @@ def _mean(point: RunPoint, name: str) -> float | None:
 
 
 def _breaks(name: str, points: Sequence[RunPoint]) -> dict[int, str]:
-    """Return why a figure is not comparable with before, by the position of the first such run.
+    """Return why a figure is not comparable with the one before, by the position of its run.
 
-    A run that lacks the figure has no part in it.
+    Runs that lack the figure are passed over.
     """
     found: dict[int, str] = {}
     having = [at for at, point in enumerate(points) if _mean(point, name) is not None]
@@ -221,7 +221,9 @@ def _span(known: Sequence[float]) -> str:
 
 
 def sparkline(values: Sequence[float | None], blocks: str = _BLOCKS) -> str:
-    """Return one character for each value, from the lowest to the highest; a space for None.
+    """Return a block for each value, in their order, as high as it is in their range.
+
+    A space stands for None.
 
     >>> sparkline([0.0, None, 0.5, 1.0])
     '▁ ▅█'

@@ -93,7 +93,10 @@ def review_lines(
 
 
 def _how(drawn: DrawnLabels) -> str:
-    """Return how they were drawn; how large a stratum is tells nothing, but for changed answers."""
+    """Return how they were drawn. Only of changed answers it says how many there are.
+
+    The other strata are of one verdict of the judge: their sizes would tell what it said.
+    """
     strata = drawn.drawing.strata.values()
     how = "where labels help most" if strata else "uniformly"
     changed = [stratum for stratum in strata if stratum.kind == CHANGED]

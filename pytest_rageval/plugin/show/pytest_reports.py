@@ -50,7 +50,7 @@ Properties = list[tuple[str, object]]
 class JunitProperties:
     """Puts the properties on reports, in the process that has the results and writes the XML.
 
-    An xdist worker would send them with each report of the case.
+    Not in an xdist worker: it would send them with each report of the case.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,10 @@ _INDENT: Final = "    "
 
 
 def wrong_lines(view: RunView, width: int) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong, at most ``width`` cells a line, with colours; "" behind the answers."""
+    """Yield what is wrong in lines of at most ``width`` cells, with their colours, "" for none.
+
+    A blank line follows the answers.
+    """
     found = WhatIsWrong(view)
     for text, colour in _said(found):
         lines = wrapped(shorten(short_line(text, _REASON_WIDTH), _REASON_WIDTH), width - 4)
@@ -42,7 +45,7 @@ def _said(found: WhatIsWrong) -> Iterator[tuple[str, str]]:
 
 
 def _answer(answer: WrongAnswer, width: int) -> Iterator[str]:
-    """Yield id and question; answer and reference in one or two lines; why, each in one or two."""
+    """Yield id and question; answer and reference in one or two lines; each why in one or two."""
     sample = answer.sample
     name = cut(short_line(sample.sample_id, _LONGEST_ID), _LONGEST_ID)
     alike = f" and {answer.alike} more alike" if answer.alike else ""

@@ -28,7 +28,7 @@ _LONGEST_JOINED: Final = LONGEST + LONGEST // 4
 
 
 def width(text: str) -> int:
-    """Return how much a reader takes in: characters, and those of Chinese script twice."""
+    """Return how much a reader takes in: characters, Chinese, Japanese and Korean ones twice."""
     return len(text) + count_cjk(text)
 
 
@@ -45,10 +45,11 @@ def text_reader(parts_of: Callable[[str], Iterable[Part]]) -> Callable[[Path], R
 def cut(text: str, parts: Iterable[Part]) -> ReadFile:
     """Return the passages of a text whose parts follow each other.
 
-    Parts of a section are joined up to LONGEST, and longer ones are cut at the ends of sentences.
+    Parts of a section are joined up to LONGEST, and longer ones are cut: at the ends of sentences,
+    then of lines, then at blanks. Code and tables that are huge are cut at lines, then at blanks.
     What is shorter than SHORTEST joins the stretch before or after it, in its own section, in a
     sibling or in the section above; if there is none, it is no passage, and in ``too_short``.
-    A heading with nothing below it is a text if it is a sentence; else it names what is not there.
+    A heading with nothing below it is a text if it is a long sentence; else it is dropped.
     """
     stretches = [
         found for section in _sections(text, parts) for found in _in_section(text, section)
@@ -67,7 +68,10 @@ def cut(text: str, parts: Iterable[Part]) -> ReadFile:
 
 @dataclass
 class _Section:
-    """The parts under a heading, up to the next one; ``head`` is where the heading begins."""
+    """The parts under a heading, up to the next one; ``head`` is where the heading begins.
+
+    ``headings`` are the titles of this one and of those above it, the highest first.
+    """
 
     headings: tuple[str, ...]
     head: int
@@ -91,6 +95,7 @@ class _Stretch(NamedTuple):
 def _sections(text: str, parts: Iterable[Part]) -> Iterator[_Section]:
     above: list[Part] = []
     section = _Section((), 0)
+    # The heading behind all parts ends the last section.
     for part in (*parts, Part(len(text), len(text), level=1)):
         if not part.level:
             section.parts.append(part)
@@ -105,7 +110,7 @@ def _sections(text: str, parts: Iterable[Part]) -> Iterator[_Section]:
 
 
 def _is_text(heading: Part) -> bool:
-    """Return whether a heading in the text is a sentence that is no shorter than a passage."""
+    """Return whether a heading stands in the text and is a sentence wide enough for a passage."""
     is_long = heading.end > heading.start and width(heading.title) >= SHORTEST
     return is_long and heading.title.endswith((".", "。", "!", "！", "…"))
 
@@ -184,7 +189,8 @@ def _with_neighbours(text: str, stretches: Sequence[_Stretch]) -> list[_Stretch]
     """Return the stretches, with each that is too short joined to one beside it, if it can be."""
     found: list[_Stretch] = []
     for at, stretch in enumerate(stretches):
-        # What has sections under its own heading joins these rather than a neighbour before it.
+        # A stretch with sections under its own heading joins these, not the stretch before it,
+        # unless it is itself under that one's heading.
         has_within = at + 1 < len(stretches) and _is_within(stretches[at + 1], stretch)
         joined = _joined(text, found[-1], stretch) if found else None
         if joined is None or (has_within and not _is_within(stretch, found[-1])):
@@ -200,7 +206,7 @@ def _is_within(stretch: _Stretch, upper: _Stretch) -> bool:
 
 
 def _joined(text: str, first: _Stretch, second: _Stretch) -> _Stretch | None:
-    """Return both as one, None where neither is too short, or they do not belong together."""
+    """Return both as one; None where neither is too short, they are apart, or it is too wide."""
     shared = _shared(first.headings, second.headings)
     short = [found for found in (first, second) if found.is_short]
     if not any(len(shared) >= len(found.headings) - 1 for found in short):

@@ -1,4 +1,4 @@
-"""Reads bytes as text: by their mark, by the encoding that a page declares, or by what fits."""
+"""Reads bytes as text: by their byte order mark, by what a page declares, or by what fits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_PAGE: Final = {"unicode-escape", "raw-unicode-escape", "utf-7", "punycode", 
 def read_text(path: Path) -> str:
     """Return the text of a file, its lines ended by a line feed.
 
-    Raises UnreadableError for bytes that are no text in a usual encoding.
+    Raises UnreadableError for bytes that are no text in a usual encoding, or blank.
     """
     return decoded(path.read_bytes())
 
@@ -41,7 +41,9 @@ def read_text(path: Path) -> str:
 def decoded(raw: bytes, declared: str = "") -> str:
     """Return the bytes as text, by their mark, the encoding declared, or what fits.
 
-    Raises UnreadableError where nothing does, and where the bytes are not in what is declared.
+    ``declared`` is what ``declared_encoding`` returned. Bytes that declare UTF-8 and are something
+    else are read as what fits. Raises UnreadableError where nothing fits, where the bytes are not
+    in another encoding that is declared, and for blank or binary ones.
     """
     if not raw.strip():
         raise UnreadableError("empty")
@@ -68,10 +70,10 @@ def with_line_feeds(text: str) -> str:
 
 
 def declared_encoding(raw: bytes) -> str:
-    """Return the encoding that an HTML page declares at its beginning, "" where none is known.
+    """Return the encoding that an HTML page declares at its beginning, "" without a known one.
 
-    Nor where it cannot be true: what is found as ASCII bytes is not UTF-16, and rot13 is no
-    encoding.
+    One that cannot be true is not returned: what is found as ASCII bytes is not UTF-16, and rot13
+    is no encoding.
     """
     found = _DECLARED.search(raw[:4096])
     if found is None:

@@ -67,12 +67,12 @@ class Parts:
         self.paragraph = []
 
     def whole(self, lines: list[Line]) -> None:
-        """Add lines that are not to be cut."""
+        """Add lines as one part that is not to be cut."""
         self.end()
         self._add(lines, is_whole=True)
 
     def heading(self, level: int, title: str, start: int, end: int) -> None:
-        """Add a heading; what is open of a paragraph is above it."""
+        """Add a heading, its title shortened; the open paragraph ends before it."""
         self.end()
         plain = shorten(" ".join(title.split()), _LONGEST_TITLE)
         self.found.append(Part(start, end, level, plain))

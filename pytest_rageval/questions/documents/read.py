@@ -21,15 +21,15 @@ from pytest_rageval.questions.documents.base import (
 )
 
 NO_FORMAT: Final = "no format of documents"
-"""The reason for a file whose suffix says that it is no document."""
+"""The reason for a file whose suffix is that of no format."""
 _LEFT_ALONE: Final = frozenset({"node_modules", "site-packages", "__pycache__", "venv"})
 
 
 def read_documents(folder: Path, skip: Collection[Path] = ()) -> Documents:
     """Return the passages of all documents below ``folder``, or of the one file that it is.
 
-    Files in ``skip`` are neither read nor named. All others are read or left out with a reason;
-    nothing is raised for what they hold.
+    Files in ``skip`` are neither read nor named, nor is what ``find_files`` leaves alone. All
+    others are read or left out with a reason; nothing is raised for what they hold.
     """
     skipped = {path.resolve() for path in skip}
     found = _files(folder)
@@ -107,17 +107,17 @@ def _passages(pieces: dict[str, dict[str, str]]) -> Iterator[Passage]:
 
 @dataclass
 class FoundFiles:
-    """The files below a folder by their names from there, and what could not be followed."""
+    """The files below a folder by their names from there, and what was left out and why."""
 
     files: dict[str, Path] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
 
 
 def find_files(folder: Path) -> FoundFiles:
-    """Return the files below ``folder``, sorted by name; a file is found only once.
+    """Return the files below ``folder``, sorted by name.
 
-    Hidden files and folders and installed packages are left alone. A symbolic link is followed
-    where it leads to what is in the folder, and has not been found without it.
+    Hidden files and folders, virtual environments and installed packages are left alone. A symbolic
+    link is followed where it leads to what is in the folder, and has not been found without it.
     """
     root = folder.resolve()
     found = FoundFiles()
@@ -130,7 +130,7 @@ def find_files(folder: Path) -> FoundFiles:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a file as text that can be written; the bytes of other encodings spelt."""
+    r"""Return the name of a file as text that can be written: what is not UTF-8 as ``\xNN``."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -175,7 +175,7 @@ class _Walk:
                 self._leave_out(name, "no regular file")
 
     def link(self, name: str, link: Path) -> None:
-        """Follow a link into the folder, if it leads to what was not found before."""
+        """Follow a link to what is in the folder and was not found before; leave out others."""
         try:
             target = link.resolve(strict=True)
         except (OSError, RuntimeError):

@@ -97,7 +97,8 @@ class LabelSheet(Sheet):
             return [_MEANINGS[name] for name in self.names]
         if self.meanings or len(self.levels) != 2:
             return self.meanings
-        # The higher level is that of a higher score: where lower is better, no answer is right.
+        # The lower level comes first. Where lower is better, it is the one of a right answer; but a
+        # question of the scenario's own is answered with yes at the higher level.
         is_turned = not self.question and not self.higher_is_better
         return ("yes", "no") if is_turned else ("no", "yes")
 

@@ -27,7 +27,7 @@ _IN_CELL: Final = "\0"
 _HEADINGS: Final = {f"h{level}": level + 1 for level in range(1, 7)}
 """Their levels; the title of the page is above them."""
 _IN_HEADINGS: Final = _NO_TEXT - {"header"} | {"div", "button"}
-"""What a heading may begin with and go on behind; all else ends it."""
+"""Elements that may open and close in a heading if it begins with one; other blocks end it."""
 _LONGEST_TITLE: Final = 200
 _MARKS: Final = " \t\n¶#§🔗"
 """What pages put beside a heading as a link to it."""
@@ -49,7 +49,7 @@ class _Page(HTMLParser):
         """How often each element without text is open."""
         self._level = 0
         self._blocks: set[str] = set()
-        """What stands in the heading that is open, if it begins so."""
+        """The elements of _IN_HEADINGS in the open heading, if it begins with one."""
         self.has_title = False
         """Whether there is a heading of the first level without a block in it."""
         self._whole = ""
@@ -64,7 +64,7 @@ class _Page(HTMLParser):
 
     @property
     def _may_have_heading(self) -> bool:
-        """Whether a heading here is one: that of an article may be in its ``header``."""
+        """Whether nothing hides a heading here; a ``header`` does not: it may be an article's."""
         return not any(count for tag, count in self._hidden.items() if tag != "header")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -143,7 +143,7 @@ class _Page(HTMLParser):
         level, self._level = self._level, 0
         blocks, self._blocks = self._blocks, set()
         if blocks and (tag not in _HEADINGS or len(text) > _LONGEST_TITLE):
-            level = 0  # a paragraph: no end of the heading is near
+            level = 0  # a paragraph: the heading that begins it is not closed, or is too long
         if level:
             text = " ".join(text.split()).strip(_MARKS)
         if text:
@@ -167,7 +167,7 @@ def _tidy(text: str, *, is_table: bool) -> str:
 
 
 def _lines_of(row: str) -> list[str]:
-    """Return the lines of a row: one, or its blocks if a cell has several, or it is too long."""
+    """Return the lines of a row: one, or its blocks if a cell has several or the line is long."""
     cells = [cell.strip(f" {_IN_CELL}") for cell in row.split(_BETWEEN_CELLS)]
     line = _BETWEEN_CELLS.join(cells)
     is_one = not any(_IN_CELL in cell for cell in cells) and width(line) <= LONGEST
@@ -181,7 +181,10 @@ def _tidy_line(text: str, *, has_columns: bool) -> str:
 
 
 def page_parts(html: str) -> tuple[str, list[Part]]:
-    """Return the text of a page and its parts; the page's title is a heading above them."""
+    """Return the text of a page and its parts.
+
+    If it has no heading of the first level, the page's title is a heading above them.
+    """
     page = _Page()
     # No tag ends behind the last ">", which the parser would look for from each "<" again.
     end = html.rfind(">") + 1

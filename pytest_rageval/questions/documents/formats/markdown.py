@@ -21,7 +21,7 @@ _LONGEST_COMMENT: Final = 100
 _COMMENTS: Final = re.compile(r"(?:\s*<!--.*?(?:-->|$))*\s*")
 _TAG: Final = re.compile(r"<[^<>]*>")
 _NO_KEY: Final = re.compile(r"[>*|]|<(?![<%])|!\[|[^-\[{<][^:=]*$")
-"""How a line begins, or is, that front matter cannot begin with."""
+"""A line, or its beginning, that is no key: front matter does not begin with it."""
 _ANCHOR: Final = re.compile(r"[ \t]*\{#?[^{}]*\}$")
 
 
@@ -36,9 +36,9 @@ def markdown_parts(text: str) -> list[Part]:
 
 
 def _front_matter(lines: Sequence[Line], parts: Parts) -> int:
-    """Return the index after the front matter; its title is a heading.
+    """Return the index after the front matter, 0 without any; its title is a heading.
 
-    What a line drawn across begins, and another one ends, may be text.
+    Text, too, may stand between two lines drawn across: its first line is no key.
     """
     if lines[0].text.rstrip() not in ("---", "+++"):
         return 0
@@ -102,7 +102,7 @@ def _fence_end(lines: Sequence[Line], at: int, mark: str) -> int:
 
 
 def _comment_end(lines: Sequence[Line], at: int) -> int:
-    """Return the index after a comment, 0 for one without an end: its lines are text."""
+    """Return the index after a comment, 0 if no end is in 100 lines: these are text then."""
     for end in range(at, min(at + _LONGEST_COMMENT, len(lines))):
         if "-->" in lines[end].text:
             return end + 1

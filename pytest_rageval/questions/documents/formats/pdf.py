@@ -1,4 +1,4 @@
-"""PDF: the text of its pages, under its bookmarks or the numbers of the pages. Needs ``pdf``."""
+"""PDF: the text of its pages, under bookmarks or page numbers. Needs the extra ``pdf``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
 from pytest_rageval.stats.wording import counted
 
 Bookmark = tuple[int, str]
-"""The level of a bookmark, 1 the highest, and its title."""
+"""The level of a bookmark, 1 the highest, and its title; those below _DEEPEST are left out."""
 _DEEPEST: Final = 32
 
 
 def _read(path: Path) -> ReadFile:
-    """Return the text of a PDF; raises MissingExtraError, or UnreadableError with the reason."""
+    """Return what is in a PDF; raises MissingExtraError, OSError, or UnreadableError."""
     pypdf = extras.require("pypdf", extra="pdf", purpose="reading PDF")
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it says is said by the reasons
     try:
@@ -58,8 +58,9 @@ def page_parts(
 ) -> tuple[str, list[Part]]:
     """Return the text of all pages, and its parts.
 
-    ``bookmarks`` are those of each page, by its index; a bookmark is above the line that has its
-    words, else above the page. Without any, each page has its number as heading.
+    ``bookmarks`` are those of each page, by its index. The line with the words of a bookmark is
+    its heading; a bookmark without such a line follows the one before it, or is above the page.
+    In a file without bookmarks each page has its number as heading.
     """
     text = "\n\n".join(pages)
     lines = lines_of(text)
@@ -86,7 +87,7 @@ def _add_page(parts: Parts, lines: Sequence[Line], bookmarks: Sequence[Bookmark]
 
 
 def _of_titles(lines: Sequence[Line], bookmarks: Sequence[Bookmark]) -> dict[int, list[Bookmark]]:
-    """Return the bookmarks by the index of the line that is theirs, -1 for the page."""
+    """Return the bookmarks by the index of the line that they are put at, -1 for the page."""
     found: dict[int, list[Bookmark]] = defaultdict(list)
     words = ["".join(line.text.split()) for line in lines]
     last = -1

@@ -1,4 +1,4 @@
-"""reStructuredText: headings by their adornments, blocks of code, tables; directives apart."""
+"""reStructuredText: headings by their adornments, code, tables, and the text in directives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_SHOWN_NAMES: Final = (
     "doctest testcode ipython jupyter-execute graphviz mermaid uml"
 )
 _NOT_SHOWN: Final = frozenset(_NOT_SHOWN_NAMES.split())
-"""What no reader sees, or may see as a picture, or not at all."""
+"""Directives whose lines a reader does not see, or not as text."""
 _OPTION: Final = re.compile(r"[ \t]*:[\w -]+:(?:[ \t]|$)")
 _NOTE: Final = re.compile(r"[ \t]*\.\.[ \t]+\[[^\]\s]+\](?:[ \t]+|$)")
 """A footnote, or a citation."""
@@ -37,7 +37,7 @@ _ROLE: Final = re.compile(r"(?::[\w:.+-]+:)?`+([^`<]+?)(?:\s*<[^`>]*>)?`+_{0,2}"
 
 
 def rest_parts(text: str) -> list[Part]:
-    """Return the parts of a text in reST; comments, targets, images and options are none."""
+    """Return the parts of a text in reST; comments, targets and images are none."""
     parts, lines = Parts(), lines_of(text)
     levels: list[str] = []
     at = 0
@@ -51,6 +51,7 @@ def _block(lines: Sequence[Line], at: int, parts: Parts, levels: list[str]) -> i
     """Add what begins at a line, and return the index of the line after it."""
     line = lines[at]
     if not parts.paragraph and (style := _heading(lines, at)):
+        # A style of two signs has a line above the title, too.
         if style not in levels:
             levels.append(style)
         title = lines[at + len(style) - 1]
@@ -75,7 +76,10 @@ def _block(lines: Sequence[Line], at: int, parts: Parts, levels: list[str]) -> i
 
 
 def _heading(lines: Sequence[Line], at: int) -> str:
-    """Return the style of the heading that begins at a line: its sign, twice with an overline."""
+    """Return the style of the heading that begins at a line, "" for none.
+
+    It is the sign of its line, twice with an overline.
+    """
     texts = [line.text.rstrip() for line in lines[at : at + 3]]
     if len(texts) == 3 and texts[0] == texts[2] and texts[1] and _ADORNMENT.fullmatch(texts[0]):
         return texts[0][0] * 2
@@ -100,7 +104,7 @@ def _table_end(lines: Sequence[Line], at: int) -> int:
 def _explicit(lines: Sequence[Line], at: int, parts: Parts) -> int:
     """Add what a directive or a footnote holds, if it is text or code; return the index after it.
 
-    Of directives that are not known here, what has the end of a sentence is text.
+    A directive that is not known here holds text if one of its lines ends a sentence.
     """
     parts.end()
     end = _indented_end(lines, at + 1, _indent(lines[at]))
@@ -126,7 +130,7 @@ def _add_text(parts: Parts, line: Line, found: re.Match[str] | None, body: Seque
 
 
 def _without_options(lines: Sequence[Line]) -> Sequence[Line]:
-    """Return the lines of a directive without its options, which end at a blank line."""
+    """Return the lines of a directive without its options, which a blank line ends."""
     if not lines or not _OPTION.match(lines[0].text):
         return lines
     end = next((at for at, line in enumerate(lines) if line.is_blank), len(lines))
@@ -134,13 +138,13 @@ def _without_options(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def _of_text(line: Line, found: re.Match[str] | None) -> list[Line]:
-    """Return what stands behind the name of a directive as a line."""
+    """Return what stands behind the name of a directive as a line, [] if it is blank."""
     start = found.end() if found else 0
     return [Line(line.start + start, line.text[start:])] if line.text[start:].strip() else []
 
 
 def _indented_end(lines: Sequence[Line], at: int, indent: int) -> int:
-    """Return the index after the lines from ``at`` that are indented more, blank ones apart."""
+    """Return the index after the lines from ``at`` that are blank or indented more."""
     end = at
     while end < len(lines) and (lines[end].is_blank or _indent(lines[end]) > indent):
         end += 1

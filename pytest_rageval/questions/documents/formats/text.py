@@ -74,7 +74,7 @@ def _level(lines: Sequence[Line], at: int) -> int:
 
 
 def _is_ruled(lines: Sequence[Line], at: int) -> bool:
-    """Return whether a line of signs, about as wide, is under a line that begins a paragraph."""
+    """Return whether a line of signs, at least half as long, is under a paragraph's first line."""
     rule, title = lines[at + 1].text, lines[at].text.strip()
     is_first = at == 0 or lines[at - 1].is_blank or bool(_RULE.fullmatch(lines[at - 1].text))
     if not is_first or not _RULE.fullmatch(rule) or _RULE.fullmatch(title):
@@ -88,7 +88,7 @@ def _stands_alone(lines: Sequence[Line], at: int) -> bool:
 
 
 def _has_text(lines: Sequence[Line], at: int, may_be: Mapping[int, int]) -> bool:
-    """Return whether text or a lower heading follows, and no other heading of the same level."""
+    """Return whether text or a lower heading follows, and no heading of this or a higher level."""
     after = at + 1
     while after < len(lines) and (lines[after].is_blank or _RULE.fullmatch(lines[after].text)):
         after += 1
