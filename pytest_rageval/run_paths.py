@@ -134,7 +134,7 @@ def run_folder(title: str) -> Path:
 
 
 def base_of(folder: Path, title: str) -> Path:
-    """Return the base of the run folders that the run folder ``folder`` of a scenario is in."""
+    """Return the base of all runs, of the run folder ``folder`` of the scenario ``title``."""
     return folder.parents[len(run_folder(title).parts)]
 
 
@@ -159,7 +159,8 @@ def is_same_file(one: Path, other: Path) -> bool:
 def folder_name(name: str) -> str:
     """Return ``name`` as a folder name that is valid on any system.
 
-    A digest is added to names that must be changed or are reserved, so that no two share a folder.
+    A digest is added to names that must be changed or are reserved, so that no two share a folder,
+    except for names that differ in capitals alone, on a disk that knows none.
 
     >>> folder_name("支持 v2"), folder_name("bots/支持: v2")
     ('支持 v2', 'bots_支持_ v2-c35374')

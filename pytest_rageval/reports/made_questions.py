@@ -25,8 +25,8 @@ _DECIDES: Final = (
 def made_lines(result: ScenarioResult) -> Iterator[str]:
     """Yield how many questions are made, then the means of made and other questions apart.
 
-    The means are those of the gated metrics and of the weighted score; nothing without made
-    questions, no means where all are made.
+    The means are those of the gated metrics and of the weighted score. Nothing without made
+    questions; no means where all questions are made, or where only a sample of the rows is asked.
     """
     made = result.info.made
     if made is None:
@@ -35,7 +35,7 @@ def made_lines(result: ScenarioResult) -> Iterator[str]:
         yield f"{made_text(made)}; {_DECIDES}"
         return
     yield made_text(made)
-    if result.info.sample is not None:  # of which some rows were more likely to be drawn
+    if result.info.sample is not None:  # some rows were more likely to be drawn than others
         yield "means of made and other questions apart: not estimated where a sample is asked"
         return
     expected = [sample for sample in result.samples if sample.is_expected]
@@ -55,7 +55,7 @@ def _is_made(sample: SampleResult) -> bool:
 
 
 def _mean(info: ScenarioInfo, name: str, samples: Sequence[SampleResult], kind: str) -> str:
-    """Return a mean over questions of a kind, with its interval and of how many it is."""
+    """Return a mean over questions of a kind, its interval, and how many questions it is over."""
     ends = {column.name: column.range for column in info.metrics}
     found = summarize(
         [score_of(sample, name) for sample in samples],

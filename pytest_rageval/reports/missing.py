@@ -24,7 +24,7 @@ from pytest_rageval.stats.weights import is_scored, weighted_mean
 class Remark:
     """What to know beside the figures, mostly which rows or scores are in none.
 
-    ``reason`` is that of the first one. ``is_error``: something failed.
+    ``reason`` is that of the first of these rows or scores. ``is_error``: something failed.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Remark:
 def missing_in(result: ScenarioResult) -> Iterator[Remark]:
     """Yield who wrote the questions, then what is missing: rows, answers, scores of metrics.
 
-    If the target is not written yet, no more than that: no metric has anything else to say.
+    If the target is not written yet, nothing is said of single metrics: none of them has a score.
     """
     if result.info.made is not None:
         # Imported only here: most questions are written by people.
@@ -57,7 +57,7 @@ def missing_in(result: ScenarioResult) -> Iterator[Remark]:
     if empty:
         have = "has" if empty == 1 else "have"
         of_models = " of metrics that ask a model ('empty_answer: null' leaves that to each metric)"
-        # Where refusals are looked for, these rules decide, and of all metrics.
+        # Where refusals are looked for, their rules decide instead, and for all metrics.
         more = "" if result.info.measured.get("refusals") else of_models
         yield Remark(f"{_of(empty, 'answers', result)} empty and {have} the worst score{more}")
     yield from map(Remark, kinds_of_answers(result))
@@ -87,7 +87,7 @@ def _of(count: int, noun: str, result: ScenarioResult) -> str:
 
 
 def _lengths(result: ScenarioResult) -> Iterator[Remark]:
-    """Yield how long the answers are whose nuggets count, by weight: longer ones find more."""
+    """Yield the weighted mean length of answers scored by nuggets: longer ones find more."""
     columns = [column for column in result.info.metrics if is_of_nuggets(column)]
     if not columns:
         return
@@ -108,7 +108,7 @@ def _lengths(result: ScenarioResult) -> Iterator[Remark]:
 
 
 def control_remarks(result: ScenarioResult) -> Iterator[Remark]:
-    """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
+    """Yield the metrics whose judge failed or was not tested, then those without control rows."""
     # Verdicts that are told in the same words are told once, with all their metrics.
     alike: dict[str, list[str]] = {}
     for name, verdict in result.controls.items():

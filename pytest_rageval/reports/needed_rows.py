@@ -38,8 +38,9 @@ _USUAL: Final = 0.02
 def rows_of_comparison(info: ScenarioInfo, comparison: Comparison) -> str:
     """Return how many rows see a fall, by how far the differences of the two runs spread.
 
-    "" where nothing is tested: by gates of the mode ``any``, or on labels, alone; or where the
-    metric has no range that says which fall matters.
+    "" where gates compare, but none tests a metric on all rows (those of the mode ``any``, on
+    labels or on slices do not); and where no ``max_drop`` and no finite range says which fall
+    matters.
     """
     return _sentence(
         _wanted(info, comparison.baseline, list(comparison.metrics), alpha_of(comparison)),
@@ -51,8 +52,8 @@ def rows_of_comparison(info: ScenarioInfo, comparison: Comparison) -> str:
 def rows_of_saved_run(info: ScenarioInfo, samples: Sequence[Sample], baseline: Baseline) -> str:
     """Return how many rows see a fall, by how far the scores of ``baseline`` spread.
 
-    ``samples`` are those that a run would score: nothing is known of it but that its scores spread
-    like those. "" as in ``rows_of_comparison``.
+    ``samples`` are those that a run would score. Its scores are not known: they are taken to spread
+    like those of ``baseline``. "" as in ``rows_of_comparison``.
     """
     comparing = next((run for run in info.compare if run.baseline == baseline.name), None)
     of_table = () if comparing is None else comparing.metrics
@@ -84,7 +85,7 @@ def _spread(
 
 
 def _sentence(wanted: Iterable[_Wanted], spread_of: Callable[[str], Spread], *, names: bool) -> str:
-    """Return the sentence about the metric that needs most rows; ``names`` it."""
+    """Return the sentence about the metric that needs most rows, with its name if ``names``."""
     aims = [aim for each in wanted if (aim := each.aim(spread_of(each.metric))) is not None]
     if not aims:
         return ""
@@ -115,6 +116,7 @@ class _Wanted:
         exceeds = self.mode == "exceeds" and self.max_drop > 0.0
         margin = self.span if self.mode == "non_inferior" else 0.0
         worse = "fall" if self.is_up else "rise"
+        # A fall of just ``max_drop`` never exceeds it: one of twice that is to be seen.
         allowed = fall if exceeds else 0.0
         return _Aim(self.metric, worse, fall, allowed, self.alpha, margin, spread)
 
@@ -141,7 +143,7 @@ class _Aim:
         return self.spread.needed(self.fall, self.alpha, self.margin) if is_known else 0
 
     def sentence(self, where: str) -> str:
-        """Return how many rows see it, and what those that are there see."""
+        """Return how many rows see the fall, and which fall the rows that there are see."""
         spread = self.spread
         if spread.unknown:
             return f"{self._goal(where)}: {_NOT_KNOWN} ({spread.unknown})"
@@ -185,7 +187,8 @@ def _wanted(
 ) -> Iterator[_Wanted]:
     """Yield what gates test of ``metrics`` against ``baseline``.
 
-    Without any gate, that is the weighted score, or else the first of them, at ``alpha``.
+    Without a gate on ``baseline``, that is the weighted score at ``alpha``, or the first of
+    ``metrics`` if it is not among them.
     """
     gates = _gates(info, baseline)
     for gate in gates:
@@ -213,7 +216,7 @@ def _of_each(test: SignificanceTest, family: int) -> float:
 
 
 def _gates(info: ScenarioInfo, baseline: str) -> list[Gate]:
-    """Return the gates that compare with ``baseline``; none of a run without its baseline."""
+    """Return the gates that compare with ``baseline``; [] where a gate cannot be made."""
     try:
         gates = make_gates(info.gates, info)
     except GateOptionError:

@@ -39,7 +39,7 @@ def write_ultrarag(result: ScenarioResult, path: Path) -> None:
 
 
 def samples_in(path: Path) -> int:
-    """Return how many samples UltraRAG's result file has scores of; 0 if it is none, or of TREC."""
+    """Return the most scores that UltraRAG's result file lists of a metric; 0 if it lists none."""
     try:
         kept = read_json(path.read_bytes())
     except (OSError, ValueError):
@@ -160,9 +160,10 @@ def _cost_ms(sample: SampleResult, run: RunInfo) -> int:
 
 
 def _raw_row(sample: SampleResult, *, answers: bool) -> Any:
-    """Return the row as it was read.
+    """Return an invalid row as it was read; of a sample, DB-GPT's fields and the metadata.
 
-    Where ``answers`` are evaluated, ``factual`` are the expected contexts, else the retrieved ones.
+    ``factual`` is there only where ``answers`` are evaluated: the expected contexts or, without
+    any, the retrieved ones.
     """
     if sample.invalid is not None:
         return sample.raw

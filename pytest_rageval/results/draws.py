@@ -26,9 +26,10 @@ class StratumRecord(Value, frozen=True):
 
 
 class DrawRecord(Value, frozen=True):
-    """A draw as the file has it: by sample id, ``digests`` of all answers and codes (``of``).
+    """A draw as the file has it.
 
-    ``strata`` are by code; where the draw was uniform, ``strata`` and ``of`` are empty.
+    By sample id, ``digests`` holds those of all answers that could be drawn, and ``of`` the codes
+    of their strata; ``strata`` has these by code. A uniform draw has no ``of`` and no ``strata``.
     """
 
     run: str
@@ -63,7 +64,7 @@ def known_records(label_files: Iterable[str], folder: Path) -> list[DrawRecord]:
 
 
 def read_records(path: Path) -> list[DrawRecord]:
-    """Return all that a file holds, oldest first; [] if there is no such file.
+    """Return all that a file holds, in its order; [] if there is no such file.
 
     Raises ScenarioError for a file that this version cannot read.
     """

@@ -35,7 +35,7 @@ class SavedRun(Value, frozen=True):
 
     @property
     def measured(self) -> Mapping[str, Any]:
-        """As ``ScenarioInfo`` has it; an earlier version put nothing on record."""
+        """As ``ScenarioInfo`` has it; empty for a run of a version that did not record it."""
         return self.head.scenario.measured
 
 
@@ -66,7 +66,7 @@ def is_saved_run(path: Path) -> bool:
 
 
 def saved_scenario(path: Path) -> SavedScenario | None:
-    """Return what a saved run says of its scenario, None for a file that is none."""
+    """Return what a saved run says of its scenario, None for a file that is no such run."""
     try:
         return from_json(path.read_text("utf-8-sig"), _About).scenario
     except (OSError, ValueError):
@@ -76,8 +76,8 @@ def saved_scenario(path: Path) -> SavedScenario | None:
 def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown: str) -> SavedRun:
     """Return the saved run in ``path``, which messages call ``shown``.
 
-    ``known`` are the names of all saved runs. Raises NoBaselineError if the file is missing, and
-    BaselineError if this version cannot read it.
+    ``where`` is the place that messages name, ``known`` are the names of all saved runs. Raises
+    NoBaselineError if the file is missing, and BaselineError if this version cannot read it.
     """
     try:
         raw = path.read_bytes()
@@ -93,11 +93,11 @@ def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown
 
 
 def _read(raw: bytes, name: str, shown: str) -> SavedRun:
-    """Return a saved run; raises ValueError for a file that this version did not write."""
+    """Return a saved run; raises ValueError for a damaged file, or one of another schema."""
     file = from_json(raw, ResultsFile)
     if file.schema != RESULTS_SCHEMA:
         raise ValueError(f"schema {file.schema}")
-    convert(file.scenario.measured.get(CODE, {}), Code)
+    convert(file.scenario.measured.get(CODE, {}), Code)  # only to check it
     for at, sample in enumerate(file.samples):
         if sample.scores is NOTHING:  # else the sample would silently be in no comparison
             raise ValueError(f"Object missing required field `scores` - at `$.samples[{at}]`")
@@ -108,7 +108,10 @@ def _read(raw: bytes, name: str, shown: str) -> SavedRun:
 
 
 def _check_whole(file: ResultsFile) -> None:
-    """Raise ValueError for lost or repeated samples: each has a line, and merges take lines."""
+    """Raise ValueError for lost or repeated samples.
+
+    Each has a line of its own, and version control that merges two runs may mix their lines.
+    """
     ended = Counter(sample.outcome for sample in file.samples)
     for outcome in get_args(Outcome):
         said, found = getattr(file.counts, outcome), ended[outcome]
@@ -120,7 +123,10 @@ def _check_whole(file: ResultsFile) -> None:
 
 
 def _newer(raw: bytes) -> str:
-    """Return what to do about a file of a newer version; "" for any other file."""
+    """Return what to do about a file of a newer version; "" for any other file.
+
+    A schema that is no whole number counts as newer.
+    """
     try:
         schema = from_json(raw, _Version).schema
     except ValueError:

@@ -15,8 +15,9 @@ from pytest_rageval.stats.summary import summarize_scenario
 def stored_result(run: Path, name: str = "") -> ScenarioResult:
     """Return the run in a run folder or in the file of a saved run, as its variant ``name``.
 
-    Its gates are not decided again, and there are none. Raises BaselineError if the file is
-    missing, or if this version cannot read it.
+    Without ``name`` it is the variant as which it ran. Its gates are not decided again: the result
+    has none. Raises BaselineError if the file is missing, if this version cannot read it, or for a
+    score outside its metric's range.
     """
     file = run / "results.json" if run.is_dir() else run
     shown = str(run)
@@ -32,7 +33,7 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
 
 
 def stored_samples(saved: SavedRun) -> list[SampleResult]:
-    """Return the samples of a saved run, of which a file says by an error that they are invalid."""
+    """Return the samples of a saved run; the file has an invalid one only as the error ``row``."""
     return [
         replace(one, invalid=one.errors["row"])
         if "row" in one.errors and "row" not in one.scores
@@ -42,7 +43,7 @@ def stored_samples(saved: SavedRun) -> list[SampleResult]:
 
 
 def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
-    """Return what a saved run says of its scenario, or of the ``variant`` that it is to be."""
+    """Return what a saved run says of its scenario, as ``variant`` if that is given."""
     scenario, total = head.scenario, head.counts.samples
     return ScenarioInfo(
         name=scenario.name,

@@ -48,12 +48,15 @@ GRADE: Final = "grade"
 """The key of a ``key_map`` for the column with the grades of ``reference_ids``, no field."""
 
 NO_GRADE: Final = "none"
-"""The value of that key where no column holds grades."""
+"""The value of the key ``GRADE`` where no column holds grades."""
 
 FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {
     alias: name for name, aliases in FIELD_ALIASES.items() for alias in aliases
 }
-"""Each name that a ``key_map`` may have as a key -> its field (UltraRAG's names included)."""
+"""Each name of these fields in a ``key_map`` -> its field (UltraRAG's names included).
+
+``KEY_OF`` has those of ``OF_ANSWERS``, too.
+"""
 
 OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "answerable": (
@@ -69,7 +72,7 @@ OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Field -> the names of its columns, which are read only where the scenario asks for that.
 
-Columns of such names are metadata otherwise.
+It does so by a section, a metric, a gate or the ``key_map``; else such columns are metadata.
 """
 
 UNRECORDED_SEARCH: Final = "unrecorded_search"
@@ -87,13 +90,13 @@ SECTION_OF: Final = {
     "reference_citations": "citations",
     "history": "conversation",
 }
-"""The key of a scenario that has such a field read."""
+"""Field of ``OF_ANSWERS`` -> the section that has it read; the others, a metric or a gate does."""
 
 SAYS_NO: Final = frozenset({"is_impossible", "unanswerable", "is_unanswerable", "should_abstain"})
 """Names of ``answerable`` that say the opposite."""
 
 KEY_OF: Final = FIELD_OF | {name: name for name in OF_ANSWERS}
-"""Each name that a ``key_map`` may have as a key -> its field."""
+"""Each name of a field that a ``key_map`` may have as a key -> the field."""
 
 
 _LIKELY: Final = {
@@ -140,7 +143,10 @@ _LIKELY: Final = {
 LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(names.split()) for name, names in _LIKELY.items()
 }
-"""Field -> names in lower snake_case, best first; all are seen in data, none can be wrong."""
+"""Field -> names in lower snake_case, best first: all seen in data, and meant as that field.
+
+The exceptions are in ``BESIDE_GOLD``, ``BESIDE_ANSWERS`` and ``OF_TRAINING``.
+"""
 
 BESIDE_GOLD: Final = (
     *("answer", "output", "model_answer", "generated_answer", "generated_response"),
@@ -151,7 +157,7 @@ BESIDE_GOLD: Final = (
 )
 """Names of ``answer`` only beside a column of references; alone, they are often the gold.
 
-Of ``answer`` itself, other spellings such as ``Answer``.
+``answer`` is here for spellings such as ``Answer``; ``answer`` itself is always the answer.
 """
 
 BESIDE_ANSWERS: Final = ("context", "documents", "passages")

@@ -25,7 +25,8 @@ def overrides_of(given: Iterable[Override | str] | Changes) -> list[Override]:
     """Return the overrides that Python code asks for.
 
     ``given`` is a mapping, or a list of what ``--rag-set`` takes (``metric_weights.f1=0.4``).
-    Raises OptionError for a text that is none, ScenarioError for a value that no file can hold.
+    Raises OptionError for a text that is no override, and ScenarioError for a value that no file
+    can hold.
     """
     if isinstance(given, str):
         message = "expected a list of texts, or a mapping, found one text"
@@ -120,7 +121,7 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
 
 
 def name_given_rows(tree: YamlTree, shown: str) -> None:
-    """Name rows that Python code hands over as the data; ``key_map`` and the like stay."""
+    """Make rows from Python code, called ``shown``, the data; ``key_map`` and the like stay."""
     dataset = expanded_short_form(("dataset",), tree.data.get("dataset"))
     rest = {key: value for key, value in (dataset or {}).items() if key not in _SOURCES}
     tree.data["dataset"] = {**rest, "path": shown}
@@ -140,8 +141,8 @@ def _dataset(value: Any) -> Any:
 def scenario_data(scenario: Scenario) -> dict[str, Any]:
     """Return what a file would have to say for this scenario: what was set, without defaults.
 
-    Profiles are filled in already; they are left out if a model has the name of one, which would
-    be filled in again.
+    Profiles are filled in already. If the model of the judge or of the embedding has the name of
+    one, they are left out: that profile would be filled in again.
     """
     data = scenario.model_dump(exclude_unset=True)
     data["metrics"] = [_metric(metric) for metric in data["metrics"]]

@@ -20,9 +20,10 @@ _SEEN: Final = ("answer", "contexts")
 
 
 class LabelledAnswers(NamedTuple):
-    """Which answers people labelled: the columns of the labels, the rows, the columns of answers.
+    """Which answers people labelled: columns of labels, sources of rows, columns of answers.
 
-    A column that no ``key_map`` names is None: it is found by its name.
+    ``columns`` are those of the answer and of its contexts, None for one that no ``key_map`` names:
+    it is found by its name.
     """
 
     labels: list[Any]
@@ -30,22 +31,26 @@ class LabelledAnswers(NamedTuple):
     columns: list[str | None]
 
     def are_others(self, known: Iterable[LabelledAnswers], columns: Collection[str]) -> bool:
-        """Return whether these labels are, by the first that are known, of others in these rows.
+        """Return whether the labels are known to be of other answers in these rows than of these.
 
-        What people said of one system's answers would be said of another's. ``columns`` are those
-        of the rows.
+        What people said of one system's answers would pass for what they say of another's. The
+        first of ``known`` with the same labels that names a column of answers decides, and so for
+        contexts. ``columns`` are those of the rows.
         """
         same = [_found(one.columns, columns) for one in (*known, self) if one.is_of_labels_in(self)]
         firsts = (next(filter(None, of_field), None) for of_field in zip(*same, strict=True))
         return any(ours and ours != first for ours, first in zip(same[-1], firsts, strict=True))
 
     def is_of_labels_in(self, other: LabelledAnswers) -> bool:
-        """Return whether both have a column of labels in common, in the same rows."""
+        """Return whether both have a column of labels in common, and the same rows."""
         return self.rows == other.rows and any(one in other.labels for one in self.labels)
 
 
 def _found(named: Sequence[str | None], columns: Collection[str]) -> list[str | None]:
-    """Return the columns of the fields that a label is about, None for one that nothing tells."""
+    """Return the columns of the fields that a label is about: ``named``, or else by their names.
+
+    None for a field that no column, or more than one, is named after.
+    """
     read = [field[0] if (field := read_field(name)) else "" for name in columns]
     by_name = dict(zip(read, columns, strict=True))
     alone = {field: name for field, name in by_name.items() if read.count(field) == 1}
@@ -53,9 +58,9 @@ def _found(named: Sequence[str | None], columns: Collection[str]) -> list[str | 
 
 
 def known_labels(tree: YamlTree, variants: Sequence[str]) -> list[LabelledAnswers]:
-    """Return what labels are of which answers, by a file and by its variants.
+    """Return which answers labels are about, by a file and by its ``variants``.
 
-    Those come first that say both themselves.
+    Variants with a section ``human`` of their own come first, then the file, then the others.
     """
     given = tree.data.get(VARIANTS) or {}
     own = [name for name in variants if isinstance(given[name], dict) and given[name].get("human")]
@@ -77,7 +82,7 @@ def _laid(tree: YamlTree, variant: str) -> Mapping[str, Any]:
 
 
 def labelled_answers(data: Mapping[str, Any]) -> LabelledAnswers | None:
-    """Return which answers the labels of a scenario are beside, None without a column of any."""
+    """Return which answers the labels of a scenario are about; None if no column holds labels."""
     human = data.get("human")
     dataset = expanded_short_form(("dataset",), data.get("dataset"))
     if not dataset or not isinstance(human, dict) or not human.get("column"):

@@ -52,9 +52,9 @@ def import_hint(shown: str) -> str:
 
 
 def is_scenario(path: Path) -> bool | None:
-    """Return whether the file says what to measure and on what; None where it says one of them.
+    """Return whether the file says what to measure and on what; None where it says only one.
 
-    False for a file that cannot be read, and for one without such keys.
+    False for a file without such keys, and for one that cannot be read or is too large.
     """
     keys = _keys(path)
     if keys is None:
@@ -64,7 +64,7 @@ def is_scenario(path: Path) -> bool | None:
 
 
 def _keys(path: Path) -> set[str] | None:
-    """Return the top keys of a file; of broken JSON, keys of all levels; None if unreadable."""
+    """Return the top keys of a file; of broken JSON, keys of all levels; None if it is not read."""
     from pytest_rageval.text.codec import MAX_FILE_BYTES, read_json
 
     try:

@@ -10,6 +10,7 @@ from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 ABSENT: Any = object()
 """Stands for a value that is not there, not even null."""
 
+# Section -> the key that a bare value in its place is the value of.
 _SHORT_FORMS: Final = {
     "dataset": "path",
     "judge": "model",
@@ -26,7 +27,7 @@ _SHORT_FORMS: Final = {
 _ON_OR_OFF: Final = ("citations", "refusals", "conversation", "fill", "diagnose")
 """The sections that ``true`` and ``false`` switch."""
 _INNER: Final = {"price": "input", "controls": "mode"}
-"""Those of values inside of a model."""
+"""The same for values inside of a model, by their own key."""
 
 CHECKS: Final = {"mean", "lower_bound", "quantile", "agreement", "selective", "aurc"}
 """What gates check of one metric."""
@@ -52,11 +53,14 @@ TYPE_BY_KEY: Final = {
     "model": "chat",
     "profile": "chat",
 }
-"""The keys that tell the type of a target."""
+"""The keys that tell the type of a target: the first of them that it has."""
 
 
 def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
-    """Return the key that a bare value at ``path`` would be in the mapping there, "" if none."""
+    """Return the key that a bare value at ``path`` is short for, "" if none.
+
+    ``present`` are the keys that are there.
+    """
     path = _of_scenario(path)
     if not path:
         return ""
@@ -69,7 +73,10 @@ def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
 
 
 def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
-    """Return the mapping that ``value`` at ``path`` is or stands for; None for other values."""
+    """Return the mapping that ``value`` at ``path`` is or stands for; None for other values.
+
+    {} for null, for ABSENT, and for a section that ``true`` switches on; None for one that is off.
+    """
     path = _of_scenario(path)
     if value is ABSENT or value is None:
         return {}
@@ -83,7 +90,7 @@ def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
         return {"file": value}
     if path == ("target",) and isinstance(value, str):
         return named_target(value)
-    key = short_key(path, {"mean": None})
+    key = short_key(path, {"mean": None})  # a bare number at a metric's gate bounds its mean
     return {key: value} if key and isinstance(value, str | int | float) else None
 
 
@@ -96,7 +103,7 @@ def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
             return  # a place in the list
         mapping = expanded_short_form(parent, as_profile(tree.data, parent, found))
         if isinstance(found, bool) and length == 1 and parent[0] in _ON_OR_OFF:
-            tree.put(parent, {})
+            tree.put(parent, {})  # what is set in it switches it on, also where it was off
         elif mapping and mapping is not found:
             tree.put(parent, mapping)
 
@@ -132,15 +139,16 @@ def named_target(text: str) -> dict[str, Any]:
 
 
 def type_of_target(keys: Iterable[str]) -> str | None:
-    """Return the type of a target by a key that only this type has, None without such a key."""
+    """Return the type that the first key of ``TYPE_BY_KEY`` among ``keys`` tells, None without."""
     given = set(keys)
     return next((name for key, name in TYPE_BY_KEY.items() if key in given), None)
 
 
 def as_profile(data: Any, path: YamlPath, value: Any) -> Any:
-    """Return a bare target that is a profile as a mapping; other values as they are."""
+    """Return a bare target that names a profile as a mapping; other values as they are."""
     is_target = _of_scenario(path) == ("target",) and isinstance(value, str)
-    at_hand = (data, value_at(data, path[:-1])) if is_target else ()  # and in a variant its own
+    # The profiles of the file and, in a variant, those of its own.
+    at_hand = (data, value_at(data, path[:-1])) if is_target else ()
     is_named = any(isinstance(keys, dict) and names_profile(keys, value) for keys in at_hand)
     return {"profile": value} if is_named else value
 
@@ -152,7 +160,7 @@ def names_profile(data: Any, name: Any) -> bool:
 
 
 def is_metric_gate(path: YamlPath) -> bool:
-    """Return whether the checks of a metric are at ``path``, if it names a metric."""
+    """Return whether ``path`` is where a gate has the checks of a metric; any name may be one."""
     inside = _of_scenario(path)
     is_gate = inside[:1] == ("gates",) and inside[1:2] != ("compare_fail",)
     is_named = is_gate and 0 < metric_step(path) == len(path) - 1

@@ -1,7 +1,7 @@
 """What can be measured by a data file, as JSON: read in a process of its own, which may be ended.
 
-``python -m pytest_rageval.serving.proposing FILE``, whose JSON says what is asked, writes one
-event, as a child of the app does. Nothing in the data file is run.
+``python -m pytest_rageval.serving.proposing FILE`` reads from FILE, as JSON, what is asked, and
+writes one event, as other children of the app do. Nothing in the data file is run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def proposed(
 ) -> dict[str, Any]:
     """Return the columns of a file and the scenario to write, or what is open; see ``propose``.
 
-    A question and a problem have ``choices``: keys of ``given`` that settle them.
+    What is open is a question or a problem; its ``choices`` are keys of ``given`` that settle it.
     """
     try:
         found = propose(data, folder, given, target, name)
@@ -67,7 +67,7 @@ def _encodings(message: str) -> list[dict[str, Any]]:
 
 
 def _listed(table: Table, mapped: Mapped) -> Iterator[dict[str, Any]]:
-    """Yield each column with the field that it serves, and why."""
+    """Yield the first columns, each with the field that it serves, and why."""
     serves = {found.column: (name, found.why) for name, found in mapped.fields.items()}
     for column in table.columns[:_MOST_COLUMNS]:
         field, why = serves.get(column.name, ("", ""))
@@ -112,12 +112,12 @@ def _scenario(found: Proposal) -> dict[str, Any]:
 
 
 def text_digest(text: str) -> str:
-    """Return what tells whether a scenario is the one that was shown."""
+    """Return the digest by which a scenario is known to be the one that was shown."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def main(asked: str) -> None:
-    """Write what is proposed for what is asked in a file, as one line of the events of a child."""
+    """Append one event, the proposal for what the file ``asked`` says, to the file of events."""
     keys = json.loads(Path(asked).read_text("ascii"))
     data, folder = Path(keys.pop("data")), Path(keys.pop("folder"))
     event = {"event": "proposal", **proposed(data, folder, **keys)}

@@ -102,10 +102,10 @@ class ReviewSheet(Sheet):
 
 @dataclass(frozen=True, slots=True)
 class ToReview:
-    """The ``questions`` of a scenario that are drawn from.
+    """The made ``questions`` of a scenario that are drawn from.
 
-    These are, of the ``made`` ones, those that nobody reviewed as they are, or those that were
-    selected; ``reviewed`` is how many people have.
+    They are those that nobody reviewed in their present wording; where the user selects some of the
+    made ones, these. ``made`` and ``reviewed`` count all that are made, and that are reviewed.
     """
 
     info: ScenarioInfo
@@ -133,7 +133,7 @@ class DrawnReviews:
 def draw_reviews(
     to_review: ToReview, run_paths: RunPaths, n: int, *, seed: int, now: datetime
 ) -> DrawnReviews:
-    """Draw ``n`` of the questions, or all of them if they are fewer, in random order."""
+    """Draw ``n`` of the questions, or all of them if they are fewer, shuffled by ``seed``."""
     info, questions = to_review.info, to_review.questions
     drawn = random.Random(seed).sample(questions, min(n, len(questions)))
     sheet = ReviewSheet(

@@ -23,7 +23,7 @@ class Sheet:
     scripts: ClassVar[Sequence[str]]
     """Of the page, in an order in which each may use those before it."""
     without_script: ClassVar[Sequence[str]]
-    """What a browser shows that runs none, in each language."""
+    """What a browser shows in which no script runs: one text for each language."""
 
     file_name: str
     rows: Sequence[Any]

@@ -1,4 +1,4 @@
-"""The texts of the page: each once, cut so that together they stay within a size, and as JSON."""
+"""Puts a page together in one file: scripts, style, and data whose texts are cut to a size."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MOST_LISTED = 10
 """How many contexts, or references, of a sample are shown."""
 
 _SHORTEST = 60
-_LARGE = 2_000_000
-_LEVEL = 6
+_LARGE = 2_000_000  # characters: longer data are compressed
+_LEVEL = 6  # of gzip
 _MARK = 12  # bytes for the length of a text that was cut
 _UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff]")
 
 
 class TextPool:
-    """Numbers the texts; ``texts`` holds them in that order, cut; ``added`` as they came, once.
+    """Numbers the texts: ``texts`` has them by number, cut, and ``added`` whole, with their share.
 
-    A text with the ``share`` 2 is cut at half the length.
+    A text is cut at ``longest`` characters, divided by its ``share``.
     """
 
     def __init__(self, longest: int) -> None:
@@ -58,7 +58,8 @@ class TextPool:
 def longest_that_fits(texts: Iterable[tuple[str, int]], budget: int) -> int:
     """Return the length in characters to cut ``texts`` at, each by its share.
 
-    They then take at most ``budget`` bytes, unless that needs less than 60 characters.
+    60 to ``LONGEST``. They then take about ``budget`` bytes at most, if 60 is not too long for it:
+    of a cut text, the beginning is taken to need as many bytes a character as the whole.
     """
     sizes = [(len(text), len(embedded_json(text).encode()) + 1, share) for text, share in texts]
     low, high = _SHORTEST, LONGEST
@@ -154,7 +155,7 @@ def page_of(
 def _packed(text: str) -> str:
     """Return the data as they are or, where they are large, compressed, as base64.
 
-    A browser unpacks them faster than it reads them.
+    A browser unpacks them faster than it reads the larger text.
     """
     if len(text) <= _LARGE:
         return text

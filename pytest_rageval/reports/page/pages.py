@@ -74,9 +74,9 @@ def variants_page(
 ) -> Iterator[str]:
     """Yield the text of the page in parts.
 
-    Each result is the column ``info.variant``; ``ranking`` is of these, and ``best`` what the gate
-    of this name says of it. ``contest`` is how they were ranked; without it, as the first result
-    says, or by default.
+    Each result is a column, named by its ``info.variant``. ``ranking`` is the ranking of these
+    variants, ``best`` the result of the gate ``best``. ``contest`` says how they were ranked;
+    without it, what the first result says holds, else the defaults.
     """
     contest = contest or _own_contest(results, ranking)
     return page_of(
@@ -102,7 +102,7 @@ def _data(
     contest: Contest,
     taken: int,
 ) -> dict[str, Any]:
-    """Return the data as JSON types, columns as in the file; ``taken`` bytes are used already."""
+    """Return the data as JSON types, variants as ``contest`` has them; ``taken`` bytes are used."""
     results = sorted(results, key=lambda result: contest.names.index(result.info.variant))
     plain = {
         "title": cut(one_line(ranking.scenario), _TITLE_WIDTH),

@@ -20,17 +20,17 @@ from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 
 TABLE_BYTES: Final = 2_500_000
-"""What the tables of a page may take."""
+"""How many bytes the tables of a page may take."""
 
 SOURCE_BYTES: Final = 1_000_000
-"""What the texts of their sources may take, beside."""
+"""How many bytes the texts of their sources may take besides."""
 
-# A page has so many characters of each text, and the tables of so many samples with the lowest
-# scores of each column before those of all others.
+# How many characters a page has of each text.
 _STATEMENT: Final = 1_000
 _REASON: Final = 400
 _SOURCE: Final = 4_000
 _NAME: Final = 200
+# The tables of so many samples, the worst by each column, come before those of all others.
 _FIRST: Final = 200
 _OUTCOMES: Final = ("error", "failed", "xfailed")
 
@@ -82,7 +82,11 @@ def _worst_first(samples: Sequence[SampleResult], columns: Sequence[MetricColumn
 def _badness(
     samples: Sequence[SampleResult], column: MetricColumn | None, at: int
 ) -> tuple[int, float]:
-    """Return the sort key of a sample by a column (without one, by the weighted score)."""
+    """Return the sort key of a sample by a column (without one, by the weighted score).
+
+    By outcome first: errors, failed, expected to fail, others. Then by score, failed metrics first,
+    those that do not apply last.
+    """
     sample = samples[at]
     name = WEIGHTED_SCORE if column is None else column.name
     score = score_of(sample, name)
@@ -93,7 +97,7 @@ def _badness(
 
 
 def table_of(sample: SampleResult) -> dict[str, Any] | None:
-    """Return the table with its texts cut; None where it has not the shape of one."""
+    """Return the table with its texts cut; None where the details hold nothing of its shape."""
     if not has_table(sample):
         return None
     found = sample.details[SUPPORT]
@@ -136,7 +140,7 @@ def _source(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _context_texts(sample: SampleResult, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the contexts that are sources, by place, each cut, with its length if it was."""
+    """Return the contexts that are sources, by place from 1; a cut one as [beginning, length]."""
     contexts = sample.contexts or ()
     places = sorted({place for source in table["sources"] for place in source["index"]})
     shown = ((place, contexts[place - 1]) for place in places if 1 <= place <= len(contexts))

@@ -1,7 +1,7 @@
 """DB-GPT's evaluation requests: ``scene_key, evaluate_metrics, datasets`` become our keys.
 
 A request is read as JSON or as YAML. It may also have our own keys: a ``judge``, a
-``corpus``, thresholds; or a ``target``, since the space or app of a running DB-GPT is not asked.
+``corpus``, thresholds; or a ``target``, without which no space or app of a running DB-GPT is asked.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 from pytest_rageval.text.json_value import json_kind
 
 _SCENES = {"recall": "space", "app": "app"}
+# The keys that an override may give the rows by.
 _GIVES_ROWS: Final = {
     ("dataset",),
     ("dataset", "path"),
@@ -40,7 +41,7 @@ _COLUMNS = {
 
 
 def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
-    """Rewrite a request in ``tree``; return a warning for each key without a counterpart.
+    """Rewrite a request in ``tree``; return warnings that name the keys without a counterpart.
 
     A tree that is no request is left as it is. ``given`` are the paths of our keys that
     overrides set afterwards. What is wrong goes to the tree's problems, as the cause of what our
@@ -55,7 +56,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     data.setdefault("empty_answer", None)  # its metrics decide, as in DB-GPT
     warnings = _translate_account(tree)
     if scene == "recall" and not tree.has(("match",)):
-        data["match"] = "exact"  # as it compares
+        data["match"] = "exact"  # as DB-GPT compares
     _move(tree, _METRICS, ("metrics",))
     _translate_data(tree, scene, given)
     warnings += _translate_context(tree, scene)
@@ -159,7 +160,7 @@ def _columns(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> dict[s
 
 
 def _translate_context(tree: YamlTree, scene: str) -> list[str]:
-    """``top_k`` is ours, ``model`` the app's; the rest is kept in DB-GPT."""
+    """Take over ``top_k``, and the text of a ``prompt``; return a warning for each other key."""
     context = tree.data.pop("context", None) or {}
     if not isinstance(context, dict):
         message = f"context: expected a mapping, found {shorten(repr(context))}"
@@ -191,7 +192,11 @@ def _shown(value: Any) -> str:
 
 
 def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
-    """Give AnswerRelevancyMetric a prompt's text; return False for the key of a prompt."""
+    """Give AnswerRelevancyMetric a prompt's text; return whether it took it.
+
+    It does not take the key of a prompt that DB-GPT keeps, nor a text where it is not asked for, or
+    has options already.
+    """
     metrics = tree.data.get("metrics")
     if not (isinstance(prompt, str) and "{" in prompt and isinstance(metrics, list)):
         return False

@@ -54,7 +54,7 @@ def _is_ultrarag(tree: YamlTree) -> bool:
 
 def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
     """Move every key of the mapping at ``old`` to the mapping at ``new``, which holds it."""
-    # A key called as the mapping is comes last: it takes the mapping's place.
+    # A key with the mapping's own name comes last: it takes the mapping's place.
     keys = sorted(tree.at(old), key=lambda key: bool(key == old[-1]))
     for key in keys:
         if key == old[-1]:
@@ -66,9 +66,9 @@ def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
 
 
 def _move_one(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
-    """Move the value at ``old``; note a problem where ``new`` has one that it must not replace.
+    """Move the value at ``old``; note a problem where there is one at ``new`` already.
 
-    One that an override set replaces the file's.
+    No problem if that is null, or if an override set the value at ``old``.
     """
     if tree.has(new) and tree.at(new) is not None and not tree.is_overridden(old):
         places = sorted((_place(old[:-1]), _place(new[:-1])))
@@ -81,7 +81,7 @@ def _place(path: YamlPath) -> str:
 
 
 def _fill_in_metrics(tree: YamlTree) -> None:
-    """Name all of UltraRAG's metrics where ``metrics`` is absent or null: it means all of them."""
+    """Name all metrics where ``metrics`` is absent or null, which means all of them to UltraRAG."""
     if tree.data.get("metrics") is None:
         tree.data.pop("metrics", None)
         if tree.has(("qrels_path",)) or tree.has(("run_path",)):
@@ -138,7 +138,7 @@ def _leave_names_out(tree: YamlTree) -> list[str]:
 
 
 def _translate_runs(tree: YamlTree) -> list[str]:
-    """Evaluate the newer run, and compare it with the older one."""
+    """Have the newer run evaluated, and compared with the older one; return warnings."""
     warnings: list[str] = []
     if tree.has(("run_new_path",)):
         if not tree.has(("run_path",)):
@@ -155,7 +155,7 @@ def _translate_runs(tree: YamlTree) -> list[str]:
             key == "run_old_path" or isinstance(tree.data.get("compare"), dict)
         ):
             tree.move((key,), ("compare", key))
-    tree.data.pop("n_resamples", None)
+    tree.data.pop("n_resamples", None)  # UltraRAG's files have it also where nothing is compared
     return warnings
 
 

@@ -50,9 +50,10 @@ class RunArguments(Arguments):
 async def outlines(
     project: Project, entries: Sequence[ScenarioEntry], report: Report, where: Sequence[str] = ()
 ) -> dict[str, Outline]:
-    """Return by path what pytest knows of scenarios once it has read their data.
+    """Return by shown path what pytest knows of scenarios once it has read their data.
 
-    ``where`` are options that choose among their rows.
+    ``where`` are options that choose among their rows. A scenario that cannot be collected has the
+    messages in place of figures.
     """
     if not entries:
         return {}
@@ -86,8 +87,10 @@ class ScenarioRuns:
     ) -> tuple[str, bool]:
         """Return the answer, and whether the run itself went wrong.
 
-        Raises UserError for a second run at a time, for a scenario that cannot be run, for unknown
-        variants, weights and fields, and for a run above the budget.
+        Raises UserError for a second run at a time, an unknown variant, and what is no condition.
+        Where weights or a budget are given, also for a scenario that cannot be run or has none of
+        these rows, for unknown weights, and for a run above the budget; without, the answer says
+        what went wrong.
         """
         if self._running is not None:
             message = f"{self._running} is running: one run at a time; wait for it, or cancel it"
@@ -101,7 +104,8 @@ class ScenarioRuns:
             if request.weights is not None or request.max_cost_usd is not None:
                 looked = figures = await self._figures(entry, variants, report, where)
                 if request.limit is not None and request.max_cost_usd is not None:
-                    # It holds in place of the file's; a document with a weight may be beyond it.
+                    # The cost is that of the limited rows: this limit replaces the file's. A weight
+                    # may be that of a document beyond it: such names are looked up in both.
                     figures = await self._figures(entry, variants, report, options)
                     looked = [*looked, *figures]
                 weighted = _weight_options(request.weights or Weights(), merged(looked))
@@ -198,7 +202,7 @@ def _budget(request: RunArguments, figures: Sequence[Mapping[str, Any]], base: P
 
 
 def _cost_before(base: Path, outline: Mapping[str, Any]) -> float:
-    """Return what a sample cost in a run before, as if nothing had been in the cache; 0 if none."""
+    """Return the USD a sample cost in a recent run, as if nothing was cached; 0 if not known."""
     title = title_of(outline["name"], outline["variant"])
     for point in reversed(trend_of(base, title, limit=_LAST_RUNS)):
         usage = read_head(base / point.folder / "results.json").run.usage or {}

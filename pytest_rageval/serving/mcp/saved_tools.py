@@ -39,7 +39,7 @@ _SOURCES: Final = 6
 _REMARKS: Final = 10
 
 _FULL_TOKENS: Final = 8000
-"""The longest answer to ``full: true``."""
+"""How long an answer to ``full: true`` may be."""
 _WHY: Final = 150
 """How many characters a sample in a list has to say why it failed."""
 
@@ -95,7 +95,7 @@ def listed_samples(path: Path, shown: str, request: SamplesArguments) -> str:
 
 
 def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bool, float, int]]:
-    """Return a key that sorts samples by a metric: whether unscored, how good in [0, 1], place."""
+    """Return a key that sorts samples by a metric, the worst first, those without a score last."""
     columns = {column.name: column for column in run.plan.info.metrics}
     pick("metric", metric, [*columns, WEIGHTED_SCORE])
 
@@ -149,15 +149,16 @@ def _explanation(
 
 
 def _details(sample: SampleResult) -> Mapping[str, Any]:
-    """Return the details but for the support table, which is shown in rows."""
+    """Return the details but for the support table, which ``support`` shows."""
     shown = sample.details.items()
     return {name: value for name, value in shown if name != SUPPORT or not has_table(sample)}
 
 
 def _supported(sample: SampleResult, width: int) -> list[Any] | None:
-    """Return the statements of a support table: those that some source does not support first.
+    """Return the first statements of a support table, and how many more there are.
 
-    Beside each, what each source that was asked says of it.
+    Those come first that cite something unknown, or that a source which was asked does not support
+    in full. Beside each, what the sources say of it. None without a table.
     """
     table = table_of(sample)
     if table is None:
@@ -175,7 +176,7 @@ def _statement(
 ) -> dict[str, Any]:
     """Return a statement of a support table, with what the sources (``names``) say of it."""
     said = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell is not None]
-    said.sort(key=lambda one: not _is_full(one[1]))  # what supports it is never among the rest
+    said.sort(key=lambda one: not _is_full(one[1]))  # what supports it is told first
     return {
         "of": f"{statement['of']} {statement['number']}",
         "text": cut(statement["text"], width),
@@ -191,14 +192,14 @@ def _is_full(cell: Sequence[str]) -> bool:
 
 
 def _source_name(source: Mapping[str, Any], width: int) -> str:
-    """Return what messages call a source, such as ``contexts[1, 3]``, with its documents."""
+    """Return what answers call a source, such as ``contexts[1, 3]``, with its documents."""
     name = f"{source['kind']}[{', '.join(map(str, source['index']))}]".removesuffix("[]")
     docs = ", ".join(dict.fromkeys(filter(None, source.get("docs", ()))))
     return f"{name} {cut(docs, width)}" if docs else name
 
 
 def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:
-    """Return the first texts, and how many more there are."""
+    """Return the first texts, and how many more there are; None without any."""
     if not texts:
         return None
     more = len(texts) - _TEXTS
@@ -218,7 +219,7 @@ def _cut_values(values: Mapping[str, Any], width: int) -> dict[str, Any]:
 
 
 def compared_runs(a: Path, b: Path, names: Mapping[str, str]) -> str:
-    """Return the answer of compare_runs; ``names`` are the runs' under ``a`` and ``b``."""
+    """Return the answer of compare_runs; ``names`` has what ``a`` and ``b`` are called."""
     found = compare_saved(a, b)
     return fitted(lambda width: _comparison(names, found, width))
 

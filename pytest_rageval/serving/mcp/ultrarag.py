@@ -40,7 +40,8 @@ def build(parameter_file: str, signatures: _Signatures) -> Path:
     ``signatures`` maps a tool's name to its arguments and its ``output``, a text
     ``variables->results``; the variables are in the order of the arguments. A variable that the
     parameter file sets gets a ``$``; a missing file sets none. Raises UserError for a file that is
-    no mapping, and if the server's code, which ``path`` in the file may name, is not there.
+    no YAML mapping in UTF-8, and if the server's code, which ``path`` in the file may name, is not
+    there.
     """
     file = Path(parameter_file)
     folder = file.parent
@@ -165,7 +166,7 @@ def _call_of(
     async def call(request: Any, _: Report) -> Reply:
         figures = await in_thread(partial(compute, request))
         text = json.dumps(figures.eval_res, ensure_ascii=False, indent=4, allow_nan=False)
-        while (path := _result_path(request.save_path)).exists():  # two calls within a second
+        while (path := _result_path(request.save_path)).exists():  # written within this second
             await asyncio.sleep(0.05)
         write_atomically(path, [text])
         _show(figures, path)

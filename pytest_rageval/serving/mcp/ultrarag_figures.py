@@ -35,7 +35,10 @@ _DEFINITIONS: Final = {
 
 
 _FIND_NOTHING: Final = frozenset({"acc", "coverem"})
-"""UltraRAG's find a reference in every answer if normalising leaves nothing of it; ours do not."""
+"""UltraRAG's find a reference of which normalising leaves nothing in any answer; ours do not.
+
+``score_answers`` does as UltraRAG's, unless nothing is left of the answer either.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +108,9 @@ def compare_runs(
 ) -> Figures:
     """Return for each metric the means of two runs (new, old), their difference and its p-value.
 
-    Over the judged queries that either run has results for; a run without any scores 0 there. The
-    p-values, of a paired sign-flip test, are two-sided and not adjusted. Raises UserError as
-    ``score_run`` does.
+    All are over the judged queries that either run has results for; a run scores 0 on a query that
+    it has no results for. The p-values, of a paired sign-flip test, are two-sided and not adjusted.
+    Raises UserError as ``score_run`` does.
     """
     from pytest_rageval.stats.permutation import paired_permutation_test
 
@@ -151,7 +154,7 @@ def _unpaired(answers: int, references: int) -> str:
 
 
 def _chosen(given: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    """Return the metrics asked for, in any case and each once; all of them where none is named."""
+    """Return the asked metrics in lower case, each once; all ``known`` ones where none is named."""
     names = [name.lower() for name in given or known]
     problems = [
         Problem(f"metrics[{at}]", unknown_name("metric", name, known))
@@ -197,7 +200,7 @@ def _by_query(
 ) -> tuple[dict[str, list[float]], tuple[str, ...]]:
     """Return the scores of each judged query that has results, and remarks on the files."""
     spec = DatasetSpec(qrels_path=qrels_path, run_path=run_path, missing_queries="skip")
-    # pytrec_eval, which UltraRAG asks, compares scores as 32-bit numbers: more ties.
+    # As pytrec_eval, which UltraRAG asks: it compares scores as 32-bit numbers, with more ties.
     dataset = load_trec(spec, Path.cwd(), lambda _key: "", run_key, scores_as="f")
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     answered = [sample for sample in samples if sample.skip is None]

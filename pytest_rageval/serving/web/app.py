@@ -23,14 +23,14 @@ IDLE_S: Final = 60.0
 """How long a connection may stay open without a whole request."""
 
 _BACKLOG = 64
-# For requests that are being answered when the server ends.
+# How long requests that are being answered may go on when the server ends.
 _LAST_S = 2.0
 
 
 def serve_app(project: Project, port: int) -> int:
     """Serve the app on this machine until the process is interrupted; return pytest's exit status.
 
-    Port 0 is any free one. Raises OptionError for one that is taken, and MissingExtraError.
+    Port 0 is any free one. Raises OptionError for one that cannot be bound, and MissingExtraError.
     """
     require("aiohttp", extra="web", purpose="the web app")
     with contextlib.closing(_bound(port)) as listener:
@@ -72,7 +72,7 @@ async def _serve(project: Project, listener: socket.socket) -> None:
     try:
         await web.SockSite(runner, listener).start()
         ending = asyncio.create_task(interrupted())
-        await asyncio.sleep(0)  # from here on, signals end it in order
+        await asyncio.sleep(0)  # starts ``ending``: from here on, signals end the app in order
         looking = asyncio.create_task(service.scenarios())  # the page then has them at once
         await asyncio.wait([ending, looking], return_when=asyncio.FIRST_COMPLETED)
         if looking.done():
@@ -90,7 +90,10 @@ def _announce(policy: AccessPolicy) -> None:
 
 
 async def interrupted() -> None:
-    """Return at Ctrl-C, or when the terminal is closed or the process is asked to end."""
+    """Return at Ctrl-C, or when the terminal is closed or the process is asked to end.
+
+    On Windows, only at Ctrl-C, which cancels the task that waits here.
+    """
     ended = asyncio.Event()
     if sys.platform == "win32":
         with contextlib.suppress(asyncio.CancelledError):

@@ -23,6 +23,7 @@ FOLDER: Final = "rageval_data"
 """Where uploaded files go, and the scenarios that are made of them."""
 
 MOST_MB: Final = 50
+"""The largest upload, in millions of bytes."""
 
 _MOST_LISTED = 300
 _MOST_SEEN = 20_000
@@ -34,7 +35,7 @@ _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
 @cache
 def suffixes() -> tuple[str, ...]:
     """Return the suffixes of data, tables before formats with keys; ``.gz`` may follow any."""
-    readers = [reader for reader in READER_REGISTRY if reader.name != "traces"]  # by what is in it
+    readers = [reader for reader in READER_REGISTRY if reader.name != "traces"]  # known by content
     readers.sort(key=lambda reader: reader.places is not None)
     return tuple(suffix for reader in readers for suffix in (reader.name, *reader.aliases))
 
@@ -47,7 +48,7 @@ class DataFiles:
         self._known: dict[str, Path] = {}
 
     def listed(self) -> list[str]:
-        """Return the names of the files, tables first: paths below the root, with slashes."""
+        """Return the names of the first 300 files, tables first: paths below the root, with /."""
         found = [path for path in _walk(self._root) if _format_of(path.name) is not None]
         found.sort(key=lambda path: (suffixes().index(_format_of(path.name) or ""), path))
         for path in found[:_MOST_LISTED]:
@@ -64,8 +65,9 @@ class DataFiles:
     async def save(self, name: str, parts: AsyncIterator[bytes], home: Path) -> str:
         """Write an upload into our folder below ``home``, and return its name.
 
-        Refuses what is too large, empty, of no known format, or a scenario in place of data. What
-        is there already is never replaced: the same file is taken, another gets a number.
+        Refuses what is empty, of no known format, or a scenario in place of data; ``parts`` refuse
+        what is too large. What is there already is never replaced: the same file is taken, another
+        gets a number.
         """
         folder = self._folder(home)
         stem, suffix = _safe(name)
@@ -105,7 +107,10 @@ class DataFiles:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Yield files below the root: none that is hidden, installed, or reached by a link."""
+    """Yield files below the root: none that is hidden, installed, or reached by a link.
+
+    None deeper than 8 folders; the folder in which 20,000 files have been seen is the last.
+    """
     seen = 0
     for folder, names, files in os.walk(root):
         here = Path(folder)
