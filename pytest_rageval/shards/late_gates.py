@@ -53,7 +53,7 @@ class LateGates:
         self._refuse_tolerance(info, overrides)
         has_own = info.gates or snapshot.data.get("thresholds")
         self._checks = {} if has_own else info.thresholds
-        """What each row had to pass in full, since nothing else judged it."""
+        """What every row had to pass in the shards, where neither gates nor thresholds judged."""
         wanted = {*info.thresholds, *self._gated(self.info, overrides)}
         self._plan = Plan(self.info, (), (), frozenset(wanted))
         # What nothing asks about is judged by its weighted score.
@@ -84,6 +84,7 @@ class LateGates:
         return resolve_metric(written, self._names, METRIC_REGISTRY) or written
 
     def _resolved(self, override: Override) -> Override:
+        """Return an override that names its metric as results do."""
         path: list[Any] = list(override.path)
         at = metric_step(override.path)
         if at:
@@ -95,9 +96,10 @@ class LateGates:
         return reasons_unjudged(self._plan, result)
 
     def refuse_pardon(self, result: SampleResult) -> None:
-        """Raise OptionError for what failed, and might not with these gates: only a run says.
+        """Raise OptionError for a case that its shard did not pass, and these gates might.
 
-        Without gates and thresholds, a case needs its weighted score, and a row passes its checks.
+        In a scenario without gates and thresholds, every row has to pass its checks, and a case
+        needs its weighted score. With gates neither may hold: only a run with them can tell.
         """
         missed = shortfalls(result, self._checks) if result.outcome == "failed" else []
         if missed and all(isinstance(one, Shortfall) for one in missed):

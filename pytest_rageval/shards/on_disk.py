@@ -16,15 +16,15 @@ from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
 from pytest_rageval.scenario.loader import inspect_scenario
 
-# An option for one of their keys may change others of them.
+# An option for a key of one of these may change its other keys: then none of them is compared.
 _AS_ONE: Final = ("judge", "embedding", "target", "compare")
 
 
 def changes_since(info: ScenarioInfo, root: Path) -> Iterator[str]:
-    """Yield a line if what the shards of a scenario ran with is here, and is another now.
+    """Yield a line if scenario or data are on this machine, and not as the shards ran with them.
 
-    Nothing where the scenario is not on this machine; nor of data that are not. What options
-    changed in the shards is not compared: they are not given to a merge.
+    Without the scenario's file, nothing is compared; without the data, only the scenario. What
+    options changed in the shards is not compared: they are not given to a merge.
     """
     path = root / info.path
     if not os.path.isfile(path):  # noqa: PTH113  (false, too, of a name that no file can have)
@@ -52,12 +52,12 @@ def _changed_keys(info: ScenarioInfo, ran: Mapping[str, Any], path: Path) -> Ite
         for path in before.keys() | now.keys()
         if before.get(path) != now.get(path) and not _is_overridden(path, info.overridden)
     }
-    own = () if info.is_of_file else ("name",)  # that of a test function is its own
+    own = () if info.is_of_file else ("name",)  # a test function gives its own
     return sorted({path.partition(".")[0] for path in differing}.difference(own))
 
 
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Return the values by dotted paths; a list is one value, and null none."""
+    """Return the values by dotted paths; a list is one value, and null is left out."""
     if not isinstance(value, Mapping):
         return {} if value is None else {path: value}
     found: dict[str, Any] = {}

@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 
 
 def open_text(result: ScenarioResult, metric: str) -> str:
-    """Return whose judgements a ranking metric counts, and what is open if few are judged."""
+    """Return whose judgements a ranking metric counts, and what is open if few are judged.
+
+    "" where no judge filled holes, and enough is judged.
+    """
     found = _open_mean(result, metric)
     is_open = found is not None and found.is_doubtful
     return "; ".join(filter(None, [_filled_text(result, metric), str(found) if is_open else ""]))
 
 
 def open_lines(result: ScenarioResult) -> Iterator[str]:
-    """Yield a line for each ranking metric that a judge filled, or much of which nobody judged.
+    """Yield a line for each ranking metric whose holes a judge filled, or that has many.
 
-    The last line says whether the judge that filled holes is believed.
+    If a judge filled holes, a last line says whether it is believed.
     """
     for name in result.metrics:
         if text := open_text(result, name):
@@ -39,13 +42,16 @@ def open_lines(result: ScenarioResult) -> Iterator[str]:
 
 
 def judged_text(result: ScenarioResult, metric: str) -> str:
-    """Return which share of a ranking metric's results is judged, behind two blanks; "" if all."""
+    """Return the share of a ranking metric's results that is judged, behind two blanks.
+
+    "" if all are, and for any other metric.
+    """
     found = _open_mean(result, metric)
     return "" if found is None else f"  {found.share_text}"
 
 
 def band_of(result: ScenarioResult, name: str, mean: float | None) -> Band | None:
-    """Return how good a mean is; None too where it counts grades of a judge not believed."""
+    """Return how good a mean is; None, too, where it counts grades of a judge not believed."""
     return None if name in doubtful_figures(result) else result.info.band_of(name, mean)
 
 
@@ -79,7 +85,7 @@ def _open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
 
 @dataclass(frozen=True, slots=True)
 class Applicable:
-    """Of ``n`` scores, ``left_out`` are the worst: the metric does not apply to such an answer.
+    """Of ``n`` scores, ``left_out`` count as the worst: the answer rules the metric out.
 
     ``mean`` is that of the others, weighted; None where there are none. ``why`` lists reasons.
     """
@@ -120,7 +126,10 @@ _WORDS = {
 
 
 def kinds_of_answers(result: ScenarioResult) -> Iterator[str]:
-    """Yield how many answers refuse, in whole or in part, where that is looked for."""
+    """Yield one line: how many answers refuse, do so in part, or could not be classified.
+
+    Nothing where that is not looked for, and where all answer.
+    """
     found = Counter(
         kind.get("kind")
         for sample in result.samples
@@ -132,7 +141,7 @@ def kinds_of_answers(result: ScenarioResult) -> Iterator[str]:
 
 
 def remarks_of(result: ScenarioResult, target: str) -> Iterator[str]:
-    """Yield what is said beside a mean of holes, and of answers that count as worst."""
+    """Yield what is said beside a mean: of its holes, and of answers that count as the worst."""
     if text := open_text(result, target):
         yield text
     if left := applicable(result.samples, target):

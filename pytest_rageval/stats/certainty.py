@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pytest_rageval.model import TOLERANCE, Bound
 from pytest_rageval.stats.weights import rescale
 
-# A bet risks at most this share of what is left (Waudby-Smith and Ramdas, 2024, section 4).
+# A bet risks at most this share of its wealth (Waudby-Smith and Ramdas, 2024, section 4).
 _AT_STAKE = 0.5
 
 # What adding and taking away again may leave of a sum, as a share of all that was added.
@@ -18,10 +18,10 @@ _ROUNDING = 1e-13
 class GrowingMean:
     """The weighted mean of ``count`` samples while they are scored, and its verdict once certain.
 
-    ``weight`` is that of all samples. The verdict is certain when the worst and the best scores of
-    the rest, by their range, lead to the same one, or when a bet says so. ``error`` is the
-    probability of a wrong verdict that bets may have, 0 for no bets; with them, the samples must be
-    in random order, and weigh alike.
+    ``weight`` is the sum of all their weights, ``value_range`` is finite. The verdict is certain
+    when the lowest and the highest scores that the rest may have lead to the same one, or when a
+    bet says so. ``error`` is the probability of a wrong verdict that bets may have, 0 for no bets;
+    with them, the samples must be in random order, and weigh alike.
     """
 
     def __init__(
@@ -94,8 +94,8 @@ class GrowingSum:
     """The weighted sum of values with ends of their own, and its sign once that is certain.
 
     ``ends`` are the lowest and the highest that each value can be, by its key, ``weights`` their
-    weights. One that is missing counts 0. With an ``error`` above 0 the values must come in random
-    order, and weigh alike: then ends that differ tell a bet nothing but the widest of them.
+    weights. A missing value counts 0. With an ``error`` above 0 the values must come in random
+    order, and weigh alike; bets then take the widest ends for those of all values.
     """
 
     def __init__(
@@ -123,7 +123,10 @@ class GrowingSum:
         self._bets = _PairOfBets(zero, len(ends), error) if error and can_turn else None
 
     def add(self, key: int, value: float | None, *, may_come: bool = False) -> None:
-        """Note one more value, None where it is missing; ``may_come`` as for a growing mean."""
+        """Note one more value, None where it is missing; ``may_come`` as for a growing mean.
+
+        Nothing happens for a key without ends, or whose value is known.
+        """
         if key not in self._open:
             return
         weight = self._weights[key]
@@ -146,8 +149,9 @@ class GrowingSum:
     def _by_ends(self) -> bool | None:
         """Return the verdict if it is the same whatever the rest is.
 
-        The mean that is judged has the tolerance. To leave room for rounding, True is claimed only
-        within half of it on what has come, False only beyond twice of it on all.
+        The gate judges the mean, within TOLERANCE: for the sum, that is TOLERANCE times a weight.
+        To leave room for rounding, True is claimed only within half of that for the weight of what
+        has come, False only beyond twice of that for the weight of all.
         """
         if self._total + self._lowest >= self._rounding - 0.5 * TOLERANCE * self._weight:
             return True

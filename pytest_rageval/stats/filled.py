@@ -1,7 +1,8 @@
 """Whether a judge that filled holes may be believed: how it agrees with people, from results alone.
 
-A metric whose name ends in ``+filled`` counts grades of a judge. The details of a sample hold the
-judged documents that it graded, too: only where it agrees with people on these, a gate can pass.
+A metric whose name ends in ``+filled`` counts grades of a judge. The judge also grades documents
+that people judged, and the details of a sample hold both grades: a gate can pass only where they
+agree.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from pytest_rageval.stats.wording import counted
 LEAST_KAPPA: Final = 0.4
 """A judge with a lower weighted kappa is not believed."""
 FEWEST_PAIRS: Final = 20
-"""With fewer judged documents nobody knows."""
+"""With fewer documents that both graded, nobody knows whether to believe it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillCheck:
-    """How the judge grades documents that people judged: ``pairs`` of them, ``unread`` besides.
+    """How the judge grades documents that people judged: ``pairs`` have both grades.
 
-    ``kappa`` has quadratic weights; None where people find all of them relevant, or none.
+    Of ``unread`` more, the judge's grade could not be read. ``kappa`` has quadratic weights; None
+    without pairs, and where people find all of them relevant, or none.
     """
 
     pairs: int
@@ -70,7 +72,7 @@ def check_of(samples: Iterable[SampleResult]) -> FillCheck:
 
 def _kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
     if len({people > 0 for people, _ in pairs}) < 2:
-        return None  # whether it tells the one from the other, as of holes it must, nobody knows
+        return None  # nobody knows whether it tells relevant from not, as it must for holes
     size = max((grade for pair in pairs for grade in pair), default=0) + 1
     table = [[0] * size for _ in range(size)]
     for people, judge in pairs:
@@ -95,7 +97,10 @@ def doubts_of(result: ScenarioResult) -> dict[str, str]:
 
 
 def reached_by_fill(info: ScenarioInfo) -> set[str]:
-    """Return the figures that grades of a judge are in: ``weighted_score`` where one weighs."""
+    """Return the figures that count grades of a judge: metrics, and ``weighted_score`` with them.
+
+    The latter only if one of these metrics has a weight above 0.
+    """
     weighs = any(column.filled and column.weight > 0.0 for column in info.metrics)
     return {*filled_metrics(info), *([WEIGHTED_SCORE] if weighs else [])}
 

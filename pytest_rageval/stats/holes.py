@@ -14,15 +14,15 @@ from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import counted, figure
 
 FEW_JUDGED: Final = 0.9
-"""A figure is of well judged results from this share upwards."""
+"""A figure is doubtful if a smaller share of its results is judged."""
 
-_LARGEST_LOSS: Final = 0.05
+_LARGEST_LOSS: Final = 0.05  # how much less than in a baseline may be judged without a word
 _ON_RECORD: Final = 10  # how many results of a search the details of a sample name
 
 
 @dataclass(frozen=True, slots=True)
 class OpenMean:
-    """The mean of a metric with its holes: ``judged`` is the mean share without one.
+    """The mean of a metric with holes: ``judged`` is the mean share of the results that are none.
 
     ``ends`` are the means of the lowest and of the highest values, None where the metric leaves
     holes out by itself. ``k`` is its cutoff.
@@ -36,12 +36,12 @@ class OpenMean:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether so much is not judged that it is said."""
+        """Whether so little is judged that it is said."""
         return self.judged < FEW_JUDGED
 
     @property
     def share_text(self) -> str:
-        """The share that is judged, rounded down: all are not judged."""
+        """The share that is judged, rounded down: 100 % would say that there is no hole."""
         return f"{int(100.0 * self.judged + 1e-9)} % judged"
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class OpenMean:
 
 
 def open_mean(result: ScenarioResult, metric: str) -> OpenMean | None:
-    """Return what holes leave open of a metric's mean; None if it has none."""
+    """Return what holes leave open of a metric's mean; None without holes, or without a mean."""
     rows = [
         (score, holes_of(sample, metric), sample)
         for sample in result.samples
@@ -96,7 +96,7 @@ def judged_shares(
 def what_decides(result: ScenarioResult, baseline: Baseline, metric: str) -> str:
     """Return which holes a fall may come from; "" where about as much is judged as in ``baseline``.
 
-    Of the samples that both runs scored.
+    Only samples that both runs scored count.
     """
     theirs = baseline.scores.get(metric, {})
     both = [
@@ -121,7 +121,10 @@ def what_decides(result: ScenarioResult, baseline: Baseline, metric: str) -> str
 
 
 def first_holes(sample: SampleResult) -> list[tuple[int, str]]:
-    """Return the rank and id of the holes among the first results, which are on record."""
+    """Return the rank, from 1, and id of the holes among the first results, which are on record.
+
+    Grade -1 is a hole, too: pooled, and not judged.
+    """
     retrieval = sample.details.get(RETRIEVAL)
     if not isinstance(retrieval, Mapping) or not any(
         holes_of(sample, name) for name in sample.scores

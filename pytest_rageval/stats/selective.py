@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pytest_rageval.stats.summary import Groups
 
 LEAST_DRAWN: Final = 10
-_ROUNDING = 1e-9
+"""Of fewer samples, or groups, there is no interval."""
+_ROUNDING = 1e-9  # a sum of weights that misses a share by so little reaches it
 _EQUAL = 1e-12
 
 Floats = NDArray[np.float64]
@@ -56,7 +57,7 @@ class Ranked:
 
 
 Figure = Callable[[Ranked, Whole], float]
-"""A figure of samples, each of which is there so many times."""
+"""A figure of samples; the second argument says how often each of them is there."""
 
 
 def covered(ranked: Ranked, coverage: float) -> list[int]:
@@ -90,9 +91,9 @@ def aurc(ranked: Ranked, times: Whole) -> float:
     """Return the area under the curve of risk over coverage: 0 is best, of scores in 0..1.
 
     It is the mean over all coverages, from the most confident sample alone to all of them, of 1
-    minus their mean score; each coverage weighs what its last sample does. The samples of a tie
-    count as so many samples of its mean score and mean weight: what all their orders come to if
-    they weigh alike.
+    minus their mean score; each coverage weighs what its last sample does. Each sample of a tie
+    counts with the mean score and the mean weight of the tie: if they weigh alike, that is the mean
+    over all their orders.
     """
     counts, sizes, sums = ranked.by_tie(times)
     repeats = counts.astype(np.intp)
@@ -109,7 +110,7 @@ def bootstrap_interval(
     n_resamples: int = 1000,
     seed: int = 42,
 ) -> tuple[float, float] | None:
-    """Return the ends of the percentile interval; whole ``groups`` are drawn where there are some.
+    """Return the ends of the percentile interval; whole ``groups`` are drawn if there are any.
 
     None below LEAST_DRAWN samples or groups, of which it would miss the figure too often, and where
     the resamples do not vary: they show no spread then, which is no proof that there is none.

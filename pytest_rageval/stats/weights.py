@@ -31,10 +31,11 @@ def resolve_weight(
 ) -> float:
     """Return the weight of ``key``: ``default`` where ``weights`` does not name it.
 
-    ``default`` also without weights, and for a missing key (None, NaN). Names are compared in
-    Unicode NFC, so that a file name from macOS matches the same name typed elsewhere, and without
-    blanks around them. Text as the first argument means the old order, ``resolve_weight(key,
-    weights)``, which is deprecated. Raises ValueError for a weight that is no finite number >= 0.
+    ``default`` also without weights, and for a key that is no text, as None and NaN. Names are
+    compared in Unicode NFC, so that a file name from macOS matches the same name typed elsewhere,
+    and without blanks around them. Text as the first argument means the old order,
+    ``resolve_weight(key, weights)``, which is deprecated. Raises ValueError for a weight that is no
+    finite number >= 0.
 
     >>> resolve_weight({"a.pdf": 2.0}, "a.pdf"), resolve_weight({"a.pdf": 2.0}, None, 0.5)
     (2.0, 0.5)

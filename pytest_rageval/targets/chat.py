@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class ChatOptions(ModelSpec, TargetOptions):
     """The options of ``type: chat``: a model's own, and the prompts.
 
-    Options of every target, such as ``concurrency`` and ``retries``, are options of the target.
+    ``concurrency``, ``retries`` and what else every target has are not among them.
     """
 
     temperature: Amount | None = Field(None, description="left to the server when absent")
@@ -80,7 +80,7 @@ class ChatOptions(ModelSpec, TargetOptions):
         )
 
     def identity(self) -> Mapping[str, Any]:
-        """Return model, parameters and prompts; no header, and digests of what is added."""
+        """Return model, parameters and prompts; no header, and of ``extra_body`` only digests."""
         from pytest_rageval.clients.cache import chat_identity
 
         own = chat_identity(self.settings(ClientSettings(self.model)))
@@ -104,7 +104,10 @@ class ChatTarget:
         self._chat = clients.direct_chat(self._settings)
 
     async def answer(self, sample: Sample) -> Answer:
-        """Return what the model replies; raises ClientError, TargetError for a reply cut to ""."""
+        """Return what the model replies.
+
+        Raises ClientError where it fails, TargetError if ``max_tokens`` left nothing of the reply.
+        """
         assert self._chat is not None, "use() comes first"
         reply = await self._chat.complete(self._messages(sample))
         if not reply.text.strip() and reply.finish_reason == "length":

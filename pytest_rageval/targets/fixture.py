@@ -75,9 +75,10 @@ def _from_value(options: TargetOptions, context: TargetContext, value: object) -
 
 
 def function_name(function: object) -> str:
-    """Return ``module:name`` of a function; of a method and of an object that is called, its class.
+    """Return ``module:name`` of a function, ``module:Class.name`` of a method.
 
-    Two objects of one class have one name.
+    Of any other object that is called, its class: two objects of one class have one name. Of a
+    ``functools.partial``, what it calls.
     """
     while isinstance(function, functools.partial):
         function = function.func

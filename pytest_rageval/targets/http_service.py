@@ -100,7 +100,10 @@ class HttpOptions(TargetOptions):
     @field_validator("url")
     @classmethod
     def _url_is_one(cls, url: str) -> str:
-        """Refuse what is no URL; the message never quotes it, for it may hold a password."""
+        """Refuse another scheme; the message never quotes the URL, for it may hold a password.
+
+        What has no scheme may be a path below a fixture's URL, or begin with a variable.
+        """
         if "://" in url and not url.startswith(("http://", "https://")):
             raise ValueError("expected a URL that begins with http:// or https://")
         return url
@@ -126,13 +129,16 @@ class HttpOptions(TargetOptions):
 
     @property
     def sent_query(self) -> dict[str, Any]:
-        """The query parameters of each request."""
+        """The query parameters of each request; a GET that names no field asks the question."""
         asks = Template([self.url, self.query]).fields
         return {**_QUESTION, **self.query} if self.method == "GET" and not asks else self.query
 
     @property
     def sent_body(self) -> Any:
-        """The body of each request, None for none."""
+        """The body of each request, None for none.
+
+        When absent it asks the question, but not for GET, or if URL or query name a field.
+        """
         if self.method == "GET" or self.body is not None:
             return self.body
         return None if Template([self.url, self.query]).fields else _QUESTION
@@ -237,7 +243,7 @@ def _from_value(options: HttpOptions, context: TargetContext, value: object) -> 
 
 
 def check(options: HttpOptions, context: TargetContext) -> None:
-    """Raise for what is wrong without a request; a replay needs no more than valid fields."""
+    """Raise for what is seen to be wrong without a request; a replay needs only valid fields."""
     assert options.fields is not None  # raises for a place that is no field
     if context.asks_nobody:
         return

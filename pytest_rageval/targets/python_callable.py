@@ -58,7 +58,7 @@ class CallableTarget:
     ``options`` go to every call by name; errors do not show those whose names sound like secrets.
     ``identity`` tells the function from others, and ``takes_history`` says whether it is handed the
     messages before the question. ``check`` is called after each answer, and may refuse it.
-    Raises TargetError for one whose parameters cannot be filled from a sample.
+    Raises TargetError for what is no function, or has parameters that no sample can fill.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class CallableTarget:
         self._is_async = _is_async(function)
 
     async def answer(self, sample: Sample) -> Answer:
-        """Return what the function returns for the sample."""
+        """Return what the function returns for the sample; raises TargetError if it fails."""
         given, named = self._arguments(sample)
         try:
             if self._is_async:
                 value = self._function(*given, **named)
-            else:  # it may return what an async one of the same app returns
+            else:  # it runs in the thread to the last part of a stream; it may return an awaitable
                 value = await in_thread(lambda: _joined(self._function(*given, **named)))
             answer = answer_of(await _whole(value))
             self._check()
@@ -137,7 +137,10 @@ def _is_stream(value: object) -> bool:
 
 
 def _whole_of(parts: list[str]) -> str:
-    """Return the text of parts: the last of them where each has all so far, as Gradio's do."""
+    """Return the text of parts: the last of them where each has all so far, as Gradio's do.
+
+    Two may begin alike by chance: only three different ones, or a first of several words, count.
+    """
     said = [part for part in parts if part.strip()]
     is_clear = len(set(said)) > 2 or (len(set(said)) > 1 and " " in said[0].strip())
     return said[-1] if is_clear and grow(said) else "".join(parts)
@@ -159,7 +162,7 @@ def _instance(found: Callable[[], object]) -> object:
 
 
 def module_file(name: str, root: Path) -> str | None:
-    """Return the file of an imported module relative to ``root``; None if it is outside.
+    """Return the file of an imported module relative to ``root``; None if outside, or without one.
 
     An installed module counts as outside, even in an environment below ``root``: its path differs
     from one environment to the next.

@@ -12,7 +12,7 @@ Source = int | str
 """What a citation names: a number, counted from 1, or a name."""
 
 LONGEST: Final = 20_000
-"""Of a longer answer, a pattern of the user's reads the beginning: it may be slow."""
+"""How many characters of an answer a user's own pattern reads: it may be slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ EXTENSION: Final = (
 
 
 def _prefixed(prefix: str) -> str:
-    """Return the form of numbers that each, or only the first, have ``prefix`` before them."""
+    """Return the form of numbers of which each, or only the first, has ``prefix`` before it."""
     return rf"{prefix}{_NUMBER}(?:{_SEPARATOR}(?:{prefix})?{_NUMBER})*"
 
 
@@ -73,7 +73,10 @@ _UNIT: Final = re.compile(
     r"(?:(?i:[\d/]\s?(?:(?:kilo|centi|milli)?met(?:re|er)s?|feet|foot|inch(?:es)?|miles?|yards?)"
     r"|/\s?sec)|[\d/每][厘毫千分微纳公英海市]?[米里尺寸秒])\Z"
 )
-"""A unit of more letters than km, with what it is of, which ² or ³ raises to a power."""
+"""A unit that ² or ³ raises to a power, with the end of its number or the "/" before it.
+
+Behind km and other short units no superscript is looked for.
+"""
 _FUNCTION: Final = re.compile(r"\b(?:sin|cos|tan|cot|log)\Z")
 _ARGUMENT: Final = re.compile(r"\(|\s?[b-zα-ω](?!\w)")
 _GOES_ON: Final = re.compile(r"\s?\w")
@@ -110,7 +113,10 @@ class Marker(NamedTuple):
 
 
 def find_markers(text: str, rule: CitationRule, most: int | None = None) -> list[Marker]:
-    """Return the citations in ``text`` in order, with numbers as they are written."""
+    """Return the citations in ``text`` in order, with numbers as they are written.
+
+    Numbers above ``most``, the number of sources, and above 99 are taken for years and the like.
+    """
     if rule.style not in _FORMS and rule.style != "auto":
         return list(_own_markers(text, rule.style))
     if not _MAYBE.search(text):
@@ -159,7 +165,7 @@ def _own_markers(text: str, pattern: str) -> Iterator[Marker]:
 
 
 def _sources(marker: str, style: str) -> tuple[Source, ...]:
-    """Return the numbers or names in a marker; none if a range runs downwards."""
+    """Return the numbers or names in a marker; none if a range runs downwards, or far."""
     if style == "own":
         is_list = _LIST_OF_NUMBERS.fullmatch(marker.strip())
         return _items(marker) if is_list else (marker.strip(),)
@@ -180,7 +186,10 @@ def _sources(marker: str, style: str) -> tuple[Source, ...]:
 
 
 def _items(body: str) -> tuple[Source, ...]:
-    """Return what commas stand between, ranges as their numbers, pages left out."""
+    """Return what commas stand between, ranges as their numbers, pages left out.
+
+    () if a range runs downwards, or over more than 1000 numbers.
+    """
     sources: list[Source] = []
     for item in map(str.strip, _SPLIT.split(body)):
         numbers = _NUMBER_OR_RANGE.fullmatch(item)
@@ -197,7 +206,10 @@ def _items(body: str) -> tuple[Source, ...]:
 def _may_be(
     marker: str, style: str, sources: tuple[Source, ...], rule: CitationRule, most: int | None
 ) -> bool:
-    """Return whether numbers in brackets are citations: no year, and no interval from 0."""
+    """Return whether numbers in brackets may be citations: no year, and no interval from 0.
+
+    A number above 99 is a year or the like, unless there are so many sources, or it is an id.
+    """
     if style not in ("brackets", "lenticular", "citation", "doc"):
         return True
     numbers = [source for source in sources if isinstance(source, int)]

@@ -62,7 +62,8 @@ NO_EXAMPLES: Final = Examples()
 def examples_in(prompt: str, *, has_inputs: bool = False) -> Examples:
     """Return the examples in the text of a prompt: its JSON objects, but for JSON Schemas.
 
-    With ``has_inputs``, the first and every other one of them is the input of an example.
+    With ``has_inputs``, the first and every second one from there is the input of an example, and
+    the one behind it the output; without, all of them are one example without an input.
     """
     found = (found.value for found in objects_in(prompt))
     objects = [part for part in found if "properties" not in part]
@@ -77,9 +78,10 @@ def refuse_repeated(reply: Any, examples: Examples, own: Any) -> None:
 
     ``reply`` and ``own``, the texts of the row, may be texts or lists and mappings of them. A text
     of at least 5 words (12 Chinese characters) counts, and a list of short ones. It repeats an
-    example if one is a part of the other, or if three in four of its words are from one example
-    that has an input. What has no word that the examples tell of may be said of any row ("The
-    context does not say so"); and where the row has most of these words, the reply may be about it.
+    example if one is a part of the other, or if three in four of its words, and at least 3 (of a
+    list of short ones: all), are from one example that has an input. What has no word that the
+    examples tell of may be said of any row ("The context does not say so"); and where the row has
+    most of these words, the reply may be about it.
 
     >>> shown = Examples.of(["Where was Albert Einstein born?"])
     >>> refuse_repeated("where was Albert Einstein born", shown, ["Einstein, Albert: born 1879"])
@@ -143,7 +145,7 @@ def _is_latin(words: Iterable[str]) -> bool:
 
 
 def _names(text: str) -> set[str]:
-    """Return the words with a capital or a figure, but for a capital at the beginning."""
+    """Return the words with a capital, but for the first word of a text, and the figures."""
     pieces = text.split()[0 if _ENTRY in text else 1 :]
     figures = {word for word in _telling([text]) if word.isdecimal()}
     return figures.union(_telling(piece for piece in pieces if piece != piece.lower()))

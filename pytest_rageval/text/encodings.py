@@ -28,7 +28,7 @@ def sure_encoding(raw: bytes) -> str:
 
 
 def likely_encoding(raw: bytes) -> str:
-    r"""Return the encoding in which the bytes of a whole text are plausible, "" if in none.
+    r"""Return which of UTF-8, gb18030 and cp1252 a whole text is plausible in, "" if in none.
 
     >>> likely_encoding("标题：说明".encode("gb18030")), likely_encoding(b"\x81\x8d")
     ('gb18030', '')
@@ -49,7 +49,10 @@ def decoded_as(raw: bytes, encoding: str) -> str:
 
 
 def plausible_share(text: str, encoding: str) -> float:
-    """Return the share of the non-ASCII characters that are common in such texts."""
+    """Return the share of the non-ASCII characters that are common in such texts, 0..1.
+
+    Such texts are Chinese for gb18030, Western for any other encoding. 0 without such characters.
+    """
     runs = _FOREIGN.findall(text)
     others = sum(map(len, runs))
     if encoding == "gb18030":
@@ -61,7 +64,7 @@ def plausible_share(text: str, encoding: str) -> float:
 
 
 def _is_common_chinese(char: str) -> bool:
-    """Return whether it is punctuation or one of the 3,755 frequent characters of GB 2312."""
+    """Return whether ``char`` is punctuation or one of the 3,755 frequent ones of GB 2312."""
     try:
         first = char.encode("gb2312")[0]
     except UnicodeEncodeError:

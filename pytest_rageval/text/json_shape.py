@@ -49,7 +49,10 @@ _DEEPEST: Final = 50
 
 
 def check_schema(place: str, schema: Any, depth: int = 0) -> None:
-    """Raise ValueError for a schema with a rule that is not known here, or that is none."""
+    """Raise ValueError for what is no schema, or has a rule that is unknown here or wrong.
+
+    ``place`` is where it stands, for the message.
+    """
     if depth > _DEEPEST:
         raise ValueError(f"{place}: a JSON Schema nested more than {_DEEPEST} deep")
     if isinstance(schema, bool):
@@ -105,7 +108,7 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def misfit(value: Any, schema: Any, search: Search) -> str | None:
-    """Return why ``value`` does not fit the schema; None where it fits."""
+    """Return why ``value`` does not fit a schema that ``check_schema`` took; None if it fits."""
     return next(_misfits(value, schema, search, "the value"), None)
 
 
@@ -179,11 +182,11 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-_LONGEST: Final = 10_000
+_LONGEST: Final = 10_000  # characters of a pattern
 
 
 def check_pattern(place: str, pattern: str) -> None:
-    """Raise ValueError for what is no regular expression of Python's ``re``."""
+    """Raise ValueError for what is no regular expression of Python's ``re``, or is too long."""
     problem = _problem(pattern)
     if problem is not None:
         raise ValueError(f"{place}: {shorten(repr(pattern))} is no regular expression: {problem}")

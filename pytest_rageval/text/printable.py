@@ -19,11 +19,11 @@ _COMMAND = re.compile(r"^(\s*)::|(?<=\s)::(?=\w)|##\[", re.MULTILINE)
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` with unsafe characters written as ``\xNN``.
+    r"""Return ``text`` with unsafe characters written as ``\xNN`` or ``\uNNNN``.
 
-    These are control characters (which could clear the screen or forge colours), changes of the
-    writing direction, lone surrogates, which cannot be encoded, and commands of a CI service. Line
-    breaks and tabs are kept.
+    These are control characters (which could clear the screen or forge colours), also CR and the
+    line separators of Unicode, changes of the writing direction, lone surrogates, which cannot be
+    encoded, and the first sign of a command of a CI service. ``\n`` and tabs are kept.
 
     >>> printable("::add-mask::e"), printable("a\u202eb")
     ('\\x3a:add-mask::e', 'a\\u202eb')
@@ -42,9 +42,9 @@ def one_line(text: str) -> str:
 
 
 def short_line(text: str, width: int) -> str:
-    """Return ``one_line`` of what may be seen of ``text`` in ``width`` cells, however long it is.
+    """Return ``one_line`` of the beginning of ``text``, of more than ``width`` cells can show.
 
-    It may still be wider; "…" at its end says that there was more.
+    It is not cut to ``width``; "…" at its end says that there was more.
     """
     text = text.lstrip()
     most = 4 * width  # white space and characters that take no cell need more than they show
@@ -52,7 +52,7 @@ def short_line(text: str, width: int) -> str:
 
 
 def wrappable(text: str) -> str:
-    r"""Return ``printable(text)`` without any ``::``, for what pytest breaks inside a word.
+    r"""Return ``printable(text)`` without any ``::``: pytest may break a line inside a word.
 
     >>> wrappable("a::error::b")
     'a\\x3a\\x3aerror\\x3a\\x3ab'
@@ -85,6 +85,8 @@ def pad(text: str, width: int) -> str:
 def cut(text: str, width: int) -> str:
     """Return ``text`` in at most ``width`` cells, with an ellipsis if it was cut.
 
+    One character is kept: below 3 cells it may be wider.
+
     >>> cut("退款需要多少天", 8), cut("refund", 8)
     ('退款需…', 'refund')
     """
@@ -96,8 +98,8 @@ def cut(text: str, width: int) -> str:
 def wrapped(text: str, width: int) -> list[str]:
     """Return ``text`` in lines of at most ``width`` cells, broken at blanks.
 
-    A word longer than a line is broken, as Chinese sentences are. No line begins with a command of
-    a CI service; where one would, it is wider.
+    A word longer than a line is broken, as Chinese sentences are. Lines are made ``printable``:
+    that may make one wider.
 
     >>> wrapped("2 of 2 values: 退款政策.pdf", 10)
     ['2 of 2', 'values:', '退款政策.p', 'df']

@@ -23,9 +23,9 @@ def prompts_of(package: str) -> Mapping[str, Prompt]:
 
 
 def prompt_language(wanted: str, *texts: str) -> Language:
-    """Return the language of a prompt: ``auto`` is that of these texts, by their script.
+    """Return the language of a prompt; ``auto``: Chinese if ``texts`` have any such script.
 
-    English where there is no prompt in the wanted one.
+    Japanese and Korean count as such. English where there is no prompt in the wanted language.
 
     >>> prompt_language("auto", "保修期为两年。"), prompt_language("zh-CN"), prompt_language("de")
     ('zh', 'zh', 'en')
@@ -38,7 +38,7 @@ def prompt_language(wanted: str, *texts: str) -> Language:
 def filled(template: str, parts: Mapping[str, str]) -> str:
     """Return a template with the texts of ``parts`` for their names in braces.
 
-    Braces in these texts mean nothing, nor do others in the template.
+    Braces in these texts mean nothing, nor do others in the template. ``parts`` is not empty.
 
     >>> filled("{a} {b} {c}", {"a": "{b}", "b": "2"})
     '{b} 2 {c}'

@@ -51,7 +51,7 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     outer = list(objects_in(text))
     placed = [(found.start, found.value) for found in outer]
     inside = {at for found in outer for at in range(found.start, found.end)}
-    # A brace before a fence may keep what is in it from being seen; a text of JSON may quote one.
+    # A brace before a fence may hide the objects in the fence. A fence within an object is a quote.
     for fence in re.finditer(r"(?s)```[a-zA-Z]*\n?(.*?)```", text):
         within = ((fence.start(1) + found.start, found.value) for found in objects_in(fence[1]))
         placed += [(at, value) for at, value in within if at not in inside]
@@ -77,13 +77,13 @@ def refuse_additions(text: str) -> None:
 
 
 def is_cut_off(text: str) -> bool:
-    """Return whether a reply ends in JSON without an end: what it corrects is not known.
+    """Return whether a reply ends in JSON without an end, which may correct what is before it.
 
     >>> is_cut_off('{"score": 1} No: {"score": 0, "rea'), is_cut_off('{"score": 1} As {I} say')
     (True, False)
     """
     plain = strip_thinking(text)
-    rest, at = "", 0  # what no whole object holds: one within it may be whole
+    rest, at = "", 0  # outside of whole objects; one without an end may hold some
     for found in objects_in(plain):
         rest, at = rest + plain[at : found.start], found.end
     is_open = rest.count("{") > rest.count("}") and re.search(BEGUN, rest)
@@ -128,7 +128,8 @@ def _reasons(value: Any) -> Iterator[str]:
 def refuse_other_level(reason: str, score: float, levels: str) -> None:
     """Raise UnreadableReplyError where the reason is the text of a level other than ``score``.
 
-    Letter by letter. ``levels`` are lines: "0: It does not answer the question."
+    Only letters and digits are compared, in any case. ``levels`` are lines such as
+    "0: It does not answer the question."
     """
     said = _letters(reason)
     lines = [line.replace("：", ":").partition(":") for line in levels.splitlines()]

@@ -1,7 +1,7 @@
 """Takes a judge's reply apart: what its JSON says under the keys of a score, and the prose around.
 
-Where a key states the score, the value of that key alone does: what a reason says of scores is
-about the answer, or stands in it.
+Where a key states the score, only its value is read as the score: what a reason says of scores is
+about the answer, or quoted from it.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True)
 class ReplyParts:
-    """A reply: ``scores`` are the texts of the values in its JSON whose keys say that they are it.
+    """A reply: ``scores`` are the values in its JSON whose keys say best that they are the score.
 
-    ``others`` are the other numbers behind the first of them; scores of parts may stand before it.
-    ``before`` and ``behind`` are the prose around, ``texts`` those in objects; ``tops`` are the
-    ends of the scales that it names. ``is_quoted``: an object with a score is within a sentence.
+    ``others`` are the numbers behind the first of them; those before it may be scores of parts.
+    ``before`` and ``behind`` are the prose around the objects, ``texts`` the other values in them;
+    ``tops`` are the upper ends of scales that they name. ``is_cut_off``: it ends in an object
+    without an end that cannot be read, or there is no score. ``is_quoted``: an object with a score
+    stands within a sentence, or is announced as the answer's.
     """
 
     scores: tuple[str, ...]
@@ -63,7 +65,7 @@ class ReplyParts:
 
 
 def take_apart(text: str) -> ReplyParts:
-    """Return the parts of a reply without thoughts, in plain characters."""
+    """Return the parts of a reply, whose thoughts are stripped and whose characters are plain."""
     if re.match(_PAIR, text):
         text = f"{{{text}}}"  # its braces are lost
     objects = list(objects_in(text))
@@ -148,6 +150,7 @@ def _rank(keys: list[str], text: str) -> _Rank:
 
 
 def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
+    """Yield the upper ends of scales that objects with a number name."""
     for leaves in each:
         if all(leaf.rank == _Rank.OTHER for leaf in leaves):
             continue
@@ -160,7 +163,7 @@ def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
 
 
 _WORDS_FOLLOW = r"(?:<[^<>\n]{1,40}>|[^\w\n{\[<])*\w"
-"""In the line of an object, behind the marks of an end such as ``</s>``."""
+"""A word in the line of an object, behind marks such as ``</s>``."""
 
 _NAMES_JSON = r"(?i)(?:json\w*|output|result|verdict|evaluation|assessment|judge?ment)(?: is)?\W*\Z"
 
@@ -174,12 +177,15 @@ _CUT_TEXT = rf"\s*(?:{_QUOTE}[^\"'“”\n{{}}]{{1,60}}(?:{_QUOTE}\s*[:：]\s*\"
 
 
 def _cut_object(text: str, start: int) -> list[FoundJson]:
-    """Return an object without an end: of the complete pairs at its beginning, if any."""
+    """Return what an object without an end begins with: its complete pairs; [] if there are none.
+
+    [] also if the cut-off pair may hold a number.
+    """
     pairs: dict[str, Any] = {}
     at, pattern = start + 1, re.compile(_PAIR)
     while found := pattern.match(text, at):
         words = found["text"] if found["text"] is not None else found["number"] or found["word"]
         pairs[found["key"]] = words
         at = found.end()
-    is_cut = re.fullmatch(_CUT_TEXT, text[at:]) is not None  # no number of it is lost
+    is_cut = re.fullmatch(_CUT_TEXT, text[at:]) is not None  # in a key or a text
     return [FoundJson(pairs, start, len(text))] if pairs and is_cut else []

@@ -37,7 +37,7 @@ _PREFIX: Final = re.compile(
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
 _AN_INITIAL: Final = re.compile(r" [A-Z]\. ?[A-Z]")
 _BEGINS: Final = re.compile(r"\s+[A-Z][a-z]+(?: [a-z]|, )")
-"""What is a sentence behind a time of day: one word with a capital letter, and further ones."""
+"""How a sentence begins behind a time of day: a capital word, then a small one or a comma."""
 
 _NEVER_LAST_WORDS: Final = (
     "dr mr mrs ms prof e.g eg i.e ie vs cf approx gen sen hon rev gov capt lt sgt viz resp messrs "
@@ -142,7 +142,7 @@ def _add(text: str, start: int, end: int, spans: list[Span]) -> None:
 def _is_end(text: str, stop: re.Match[str], end: int) -> bool:
     """Return whether a sentence ends at ``stop``, which is no line end, in ``text[:end]``."""
     signs = stop[1]
-    if not signs.isascii() and signs.strip(".!?…"):
+    if not signs.isascii() and signs.strip(".!?…"):  # a Chinese sign ends one anywhere
         return True
     after = text[stop.end() : stop.end() + 1] if stop.end() < end else ""
     if not after or after == "\n":
@@ -157,7 +157,7 @@ def _is_end(text: str, stop: re.Match[str], end: int) -> bool:
 
 
 def _ends_before_script(text: str, stop: re.Match[str], after: str) -> bool:
-    """Return whether a stop without a blank behind it is one: in Chinese there are no blanks."""
+    """Return whether a stop without a blank behind it is an end: Chinese has no blanks."""
     if not has_cjk(after) or stop[1].startswith("..") or stop[1] == "…":
         return False
     return stop[1] != "." or has_cjk(text[max(0, stop.start() - 1) : stop.start()])

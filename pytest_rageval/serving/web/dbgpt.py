@@ -41,13 +41,15 @@ PREFIX: Final = "/api/v2/serve/evaluate/"
 """What the paths of the endpoint begin with."""
 
 KEY: Final = "RAGEVAL_API_KEY"
+"""The environment variable with the key; without it the endpoint is off."""
 MOST_S: Final = 1800.0
+"""How long a run may take."""
 
 _LOOK_S = 0.2
-_SHOWN = 2000
+_SHOWN = 2000  # characters of pytest's output in a refusal
 _SCENES = ({"recall": "what a knowledge space retrieves"}, {"app": "what an app answers"})
 _CODES: Final = {400: "E0001", 500: "E0003"}
-_JUDGED: Final = (0, 1)
+_JUDGED: Final = (0, 1)  # pytest's exit status: all passed, or some failed
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -59,7 +61,7 @@ async def guarded(
     try:
         policy.check_host(request.headers)
         check_key(os.environ.get(KEY, "").strip(), request.headers)
-        policy.check_origin("GET", request.headers)  # programs send none
+        policy.check_origin("GET", request.headers)  # a program sends no Origin: none is asked for
         check_type(request.method, request.content_type)
         return await handler(request)
     except Refused as error:
@@ -69,14 +71,14 @@ async def guarded(
 
 
 def refusal(status: int, message: str) -> web.Response:
-    """Return the envelope of a failure; DB-GPT's client raises with its text."""
+    """Return the envelope of a failure; DB-GPT's client raises an error with ``message``."""
     code = _CODES.get(status, str(status))
     envelope = {"success": False, "err_code": code, "err_msg": message, "data": None}
     return web.json_response(envelope, status=status)
 
 
 def check_key(key: str, headers: Mapping[str, str]) -> None:
-    """Refuse a request without the key; all of them while there is none."""
+    """Refuse a request without the key (401), and every one while no key is set (404)."""
     if not key:
         raise Refused(404, f"the endpoint is off: set {KEY} where pytest --rag-serve is started")
     scheme, _, given = headers.get("Authorization", "").partition(" ")
@@ -116,9 +118,10 @@ async def evaluated(
     is_gone: Callable[[], bool] = lambda: False,
     most_s: float = MOST_S,
 ) -> list[list[dict[str, Any]]]:
-    """Return a row for each sample and metric of a run that leaves nothing in the project.
+    """Return for each sample a row for each metric; the run leaves only cached replies behind.
 
-    The run ends early if it takes longer than ``most_s``, or if ``is_gone``: nobody waits for it.
+    Refused, and the run ended, if it takes longer than ``most_s`` seconds, or once ``is_gone``:
+    nobody waits for it. Refused, too, if it could not judge, or not every sample has its rows.
     """
     with tempfile.TemporaryDirectory(prefix="rageval-request-") as name:
         folder = Path(name)
@@ -147,9 +150,9 @@ async def evaluated(
 
 
 async def _named(name: str, service: AppService) -> ScenarioEntry:
-    """Return the scenario of this name; looks for files anew where the known ones do not do.
+    """Return the scenario of this name; looks for files anew where no known one has it now.
 
-    Of a scenario with variants, ``bot::dense`` is one.
+    A variant has a name such as ``bot::dense``; that of its scenario alone is refused.
     """
     entries: list[ScenarioEntry] = []
     found: list[ScenarioEntry] = []
@@ -177,7 +180,7 @@ def _titles_now(entry: ScenarioEntry) -> tuple[str, ...]:
 
 
 def changes_of(wanted: EvaluationRequest, entry: ScenarioEntry) -> Changes:
-    """Return what a request changes in a scenario; refuses what cannot be run."""
+    """Return what a request changes in a scenario; refuses (400) what cannot be run."""
     try:
         variant = entry.variant_of(wanted.scenario)
         loaded, problems = inspect_scenario(entry.path, shown=entry.shown, variant=variant)

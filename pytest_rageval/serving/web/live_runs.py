@@ -23,10 +23,10 @@ _SHOWN = 8000
 
 Event = dict[str, Any]
 Widen = Callable[[Event], Event]
-"""Makes of the event of a result, or of the ranking of variants, what the page needs."""
+"""Turns the event of a result, or of the ranking of variants, into what the page needs."""
 
 _BAD: Final = ("", "passed", "unjudged", "partial", "failed", "error", "stopped")
-"""Verdicts from the best on; the last two are none that a saved run has."""
+"""Verdicts, best first; "" where nothing is saved, and no saved run has one of the last two."""
 _WIDENED: Final = ("result", "contest")
 
 
@@ -62,9 +62,10 @@ class LiveRun:
         await asyncio.wait([self._task])
 
     def is_older(self, ran_at: str) -> bool:
-        """Return whether a saved run that began then came after this one.
+        """Return whether a saved run that began at ``ran_at`` came after the end of this one.
 
-        Runs of 0.1.0 began in whole seconds.
+        ``ran_at`` is in ISO 8601; results of this run itself did not come after it. In runs saved
+        by 0.1.0 it has whole seconds.
         """
         points = [one.get("point") for one in self.events if one["event"] == "result"]
         is_own = any(point and point["started_at"] == ran_at for point in points)
@@ -85,8 +86,8 @@ class LiveRun:
     ) -> AsyncGenerator[tuple[int, Event] | None, None]:
         """Yield each event with its number, from 1 on, and None after ``beat_s`` without any.
 
-        Of counts, only the newest. All events after number ``after`` are told, or all of them if
-        there is no such number.
+        It begins behind number ``after``, or with the first event if there are not so many. Of
+        several events ``progress`` that are there at once, only the newest is told.
         """
         at = after if after <= len(self.events) else 0
         while at < len(self.events) or not self._is_told():
@@ -100,7 +101,7 @@ class LiveRun:
                     yield number, event
 
     async def _has_more(self, known: int, most_s: float | None) -> bool:
-        """Wait for more than ``known`` events; return False if ``most_s`` were too few for that."""
+        """Wait for more than ``known`` events; return False if none came within ``most_s``."""
         try:
             async with asyncio.timeout(most_s), self._news:
                 await self._news.wait_for(lambda: len(self.events) > known)
@@ -157,7 +158,7 @@ def verdict_of(status: int | None, events: Sequence[Event], variants: Collection
 
 
 class LiveRuns:
-    """The runs of this server: one at a time, those that wait, and the last that have ended."""
+    """The runs of this server: the one that runs, those that wait, and the last that ended."""
 
     def __init__(self) -> None:
         self._runs: dict[str, LiveRun] = {}
@@ -169,7 +170,7 @@ class LiveRuns:
 
     @property
     def running(self) -> dict[str, str] | None:
-        """What runs now, for the page."""
+        """What runs now, for the page; its ``run`` is "" for a request that runs a scenario."""
         for run in self._runs.values():
             if not run.has_ended:
                 return {"run": run.id, "scenario": run.scenario}
@@ -177,17 +178,17 @@ class LiveRuns:
 
     @property
     def waiting(self) -> list[str]:
-        """The scenarios that run after this one, in their order."""
+        """The scenarios that wait for their runs, in their order."""
         return [job.scenario for job, _ in self._waiting]
 
     def unfinished(
         self, scenario: str, ran_at: str | None, saved: str = ""
     ) -> dict[str, str] | None:
-        """Return the last run of a scenario, if it ended worse than what is ``saved`` says.
+        """Return the last ended run of a scenario here if its verdict is worse than ``saved``.
 
-        ``ran_at`` is when the last run that is saved began: one that is not of this run, and began
-        after its end, counts in its place. One that was seen before its end did not, whatever the
-        clock of the machine says: it may have been set.
+        ``saved`` is the verdict of the last saved run, ``ran_at`` when that began. None if that is
+        another run that began after the end of this one. A saved run that was seen before this end
+        did not, whatever its time says: the clock of the machine may have been set.
         """
         self._note_ended()
         seen_s = self._seen_s.setdefault((scenario, ran_at or ""), time.monotonic())
@@ -203,17 +204,17 @@ class LiveRuns:
                 self._ended[run.scenario] = run, run.events[-1].get("verdict", "")
 
     def refuse_second(self) -> None:
-        """Refuse a run while there is one."""
+        """Refuse (409) a run while there is one, or one waits."""
         if self.running is not None or self._waiting:
             raise Refused(409, "a run is going on: wait for it, or stop it", running=self.running)
 
     def start(self, job: Job, widen: Widen) -> LiveRun:
-        """Start a run; refused while there is one."""
+        """Start a run; refused while there is one, or one waits."""
         self.refuse_second()
         return self._begin(job, widen)
 
     def start_all(self, jobs: Sequence[tuple[Job, Widen]]) -> None:
-        """Start runs, one after the other, whatever the verdict of each; refused as a run is."""
+        """Start runs, one after the other, whatever the verdict of each; refused as one is."""
         self.refuse_second()
         self._waiting.extend(jobs)
         if self._going is None or self._going.done():  # else it goes on with these
@@ -242,7 +243,7 @@ class LiveRuns:
             self._reserved = None
 
     def find(self, run: str) -> LiveRun:
-        """Return a run of this server."""
+        """Return a run of this server; refused (404) if it is unknown, or no more kept."""
         if run not in self._runs:
             raise Refused(404, "no such run; runs of an earlier server are in the history")
         return self._runs[run]
@@ -254,7 +255,7 @@ class LiveRuns:
         await found.stop()
 
     async def close(self) -> None:
-        """Stop what runs."""
+        """Stop what runs, and start none of those that wait."""
         self._waiting.clear()
         for run in self._runs.values():
             if not run.has_ended:

@@ -41,7 +41,7 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault)
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """Who may come in: who names ``hosts`` and knows the ``key``."""
+    """Who may come in: who asks for one of ``hosts``, and knows the ``key``."""
 
     port: int
     key: str
@@ -82,10 +82,10 @@ class AccessPolicy:
 
 
 def check_type(method: str, content_type: str, expected: str = JSON) -> None:
-    """Refuse a body of another type.
+    """Refuse (415) a POST whose body is of another type.
 
     A form of another site cannot send ``JSON`` or ``BYTES`` without a CORS preflight.
-    ``content_type`` is the header, "" where there is none.
+    ``content_type`` is the header, with or without parameters, "" where there is none.
     """
     if method == "POST" and content_type.partition(";")[0].strip().lower() != expected:
         raise Refused(415, f"expected a body of the type {expected}")
@@ -94,7 +94,8 @@ def check_type(method: str, content_type: str, expected: str = JSON) -> None:
 async def read_object(request: web.Request, most: int) -> dict[str, Any]:
     """Return the object in the body of a request.
 
-    Refuses what is larger than ``most`` bytes, also once unpacked, and what comes too slowly.
+    Refuses what is larger than ``most`` bytes, also once unpacked, what comes too slowly, and what
+    is no JSON object.
     """
     async with within_time(request):
         raw = bytearray()
@@ -135,7 +136,7 @@ async def parts_of(request: web.Request, most: int) -> AsyncIterator[bytes]:
 
 
 def json_object(raw: bytes) -> dict[str, Any]:
-    """Return the object that a body holds."""
+    """Return the object that a body holds; refuses (400) any other, and the word NaN in it."""
     try:
         found = read_json(raw.decode("utf-8"), parse_constant=_refuse_constant)
     except ValueError as error:

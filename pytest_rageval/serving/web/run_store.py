@@ -32,7 +32,7 @@ class RunStore:
         self._paths = paths
 
     def base(self, entry: ScenarioEntry) -> Path:
-        """Return the folder of all runs."""
+        """Return the folder of all runs, also of other scenarios with the same ``output_dir``."""
         return self._paths.run_base(entry.output_dir)
 
     def points(self, entry: ScenarioEntry) -> Sequence[RunPoint]:
@@ -50,7 +50,11 @@ class RunStore:
         return found
 
     def standings(self, entries: Collection[ScenarioEntry]) -> dict[str, dict[str, Any]]:
-        """Return by id the last run of each scenario, or the verdict of its variants' last runs."""
+        """Return by id the last run of each scenario, or the verdict of its variants' last runs.
+
+        Also ``ran_at``, when the newest of these began, and of a scenario without variants the
+        ``trend``: the weighted scores of its last complete runs.
+        """
         by_base: dict[Path, dict[str, list[RunPoint]]] = {}
         for base in {self.base(entry) for entry in entries}:
             for point in all_runs(base):
@@ -99,13 +103,15 @@ class RunStore:
                 "outline": outline.figures.get(variant),
                 "last": self.point(last[title], entry) if title in last else None,
             }
+            # Not strict: without variants there is one title.
             for variant, title in zip(entry.variants, entry.titles, strict=False)
         ]
 
     def contest(self, entry: ScenarioEntry) -> dict[str, Any] | None:
-        """Return the gate and the page of the last ranking; ``newer`` ran again since.
+        """Return the gate and the page of the last ranking; ``newer`` are variants that ran since.
 
         The gate is undecided where the scenario asks for ``best`` and no saved ranking has it.
+        None without variants, and where there is neither a ranking nor such a gate.
         """
         if not entry.variants or entry.name is None:
             return None

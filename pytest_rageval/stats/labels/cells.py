@@ -29,7 +29,7 @@ LEVEL_WORDS: Final[Mapping[float, str]] = {worth: word for word, worth in SUPPOR
 """What the levels of cells are called."""
 
 CELL: Final = "q7/claim-3/contexts[2]"
-"""The id of a cell, for messages."""
+"""An id of a cell, as an example in messages."""
 
 _ID: Final = re.compile(
     r"(.+)/((?:sentence|claim|reference_claim|nugget)-\d+/"
@@ -60,7 +60,7 @@ def parts_of_cell(name: str) -> tuple[str, str] | None:
 def judged_of(result: ScenarioResult, human: HumanLabels) -> ScenarioResult:
     """Return what labels are held against: the result itself, or one whose samples are cells.
 
-    A labelled cell that is not there any more comes without a text, so that its label is stale.
+    A labelled cell that its sample has no more comes without a text, so that its label is stale.
     """
     if not is_of_cells(result.info, human.metric):
         return result
@@ -119,7 +119,7 @@ class _Source(Value, frozen=True):
 
 
 class _Table(Value, frozen=True):
-    """``SupportTable.details``."""
+    """What ``SupportTable.details`` returns, as far as cells need it."""
 
     statements: list[_Statement]
     sources: list[_Source]
@@ -177,7 +177,7 @@ def _cell(
 
 
 def _texts(sample: SampleResult, source: _Source) -> list[str] | None:
-    """Return the parts of a source, None of one that the result does not hold."""
+    """Return the parts of a source, None if the result does not hold them."""
     contexts = sample.contexts or ()
     if source.kind == "contexts" and all(1 <= at <= len(contexts) for at in source.index):
         return [contexts[at - 1] for at in source.index]

@@ -95,9 +95,10 @@ def table_interval(
     ``lowest``..1 and holds ``value``.
 
     With groups, the variance is that of their sums, and the quantile that of t with their number
-    less 1. An added group is as alike within as those that are there, and not less than one of
-    independent samples: groups of the same mix, whose sums do not vary, would leave no width.
-    None below two groups, and without a table or a value.
+    (``Counted.size``) less 1. An added group is taken to be as alike within as those that are
+    there, and not less than one of independent samples would be: groups of the same mix, whose sums
+    do not vary, would leave no width. None if the groups are worth fewer than two, and without a
+    table or a value.
     """
     if counted is None or value is None:
         return None
@@ -112,7 +113,7 @@ def table_interval(
     if units is not None:
         of_groups = sum_of_squares(_influence_of(unit, cells) for unit in units)
         variance = size / (size - 1.0) * of_groups
-        # 1 if each is wholly of one kind. Where no cell moves the coefficient, none varies.
+        # 1 if each group lies in one cell. If no cell moves the coefficient, no sum varies.
         alike = variance / independent if independent > 0.0 else 0.0
         added *= min(max(alike, counted.alike_by_chance), 1.0)
         quantile = t_quantile(0.975, size - 1.0)
