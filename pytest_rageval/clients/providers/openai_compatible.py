@@ -113,11 +113,15 @@ class OpenAIChat:
             error.last_resort = lambda: self._forms.last_resort(form)
 
     def _drops_limit(self, error: ClientError) -> bool:
-        """Leave out a limit that nobody wrote if the server has no room for it; return whether."""
-        if self._settings.max_tokens is not None or not self._has_limit:
+        """Leave out a limit that nobody wrote if the server has no room for it; return whether.
+
+        Requests that were sent with it meanwhile are asked again, too.
+        """
+        is_ours = self._settings.max_tokens is None
+        if not is_ours or not any(word in error.said for word in _ABOUT_TOKENS):
             return False
-        self._has_limit = not any(word in error.said for word in _ABOUT_TOKENS)
-        return not self._has_limit
+        self._has_limit = False
+        return True
 
     def _renames_tokens(self, tried: str, error: ClientError) -> bool:
         """Take the newer name of the limit of tokens if the server wants it; return whether."""

@@ -152,6 +152,14 @@ def _result(fields: Mapping[str, Any], name: str, *, has_reasons: bool) -> _Resu
     return _Result(found[1], found[2], rest, reason)
 
 
+def _number(cell: str) -> float | str:
+    """Return a score; what a spreadsheet has made of it (``0,50``) stays a text."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
 def _columns(row: Row, name: str, result: _Result) -> Iterator[tuple[str, Any]]:
     """Yield the columns of one output, with the names that they have in promptfoo's JSON."""
     label = _LABEL.fullmatch(name)
@@ -160,7 +168,7 @@ def _columns(row: Row, name: str, result: _Result) -> Iterator[tuple[str, Any]]:
     yield "provider", label[1] if label else None
     yield "prompt_label", label[2] if label else name
     yield "success", result.status == "PASS"
-    yield "score", float(result.score) if result.score else None
+    yield "score", _number(result.score) if result.score else None
     yield "reason", result.reason
     yield "error", (result.text or result.reason) if has_failed else None
     for column, cell in row.fields.items():

@@ -11,9 +11,10 @@ import fake_openai
 import pytest
 from fake_openai import FakeOpenAI, vector_of
 
-from pytest_rageval.clients.base import Message, Reply, ReplySchema, Usage
+from pytest_rageval.clients.base import ChatRequest, Message, Reply, ReplySchema, Usage
 from pytest_rageval.clients.clients import Clients
-from pytest_rageval.clients.errors import BadRequestError, ServerError
+from pytest_rageval.clients.errors import AskAgain, BadRequestError, ServerError
+from pytest_rageval.clients.providers.openai_compatible import OpenAIChat
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
 
 KEY = "sk-live-0123456789abcdef"
@@ -193,6 +194,37 @@ def test_a_server_that_wants_the_newer_name_of_max_tokens_gets_it(
     ask_json(2, concurrency=1, max_tokens=50)
     sent = [[name for name in seen.body if "tokens" in name] for seen in server.chats]
     assert sent == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
+
+
+def test_all_that_was_sent_with_a_limit_without_room_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of requests in flight together, the first to learn of it was asked again alone."""
+    chat = OpenAIChat(ClientSettings("m"))
+    asked = asyncio.Event()
+
+    async def post(path: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        if "max_tokens" not in body:
+            return {"choices": [{"message": {"content": "ok"}}]}, 0.1
+        await asked.wait()
+        error = BadRequestError("HTTP 400")
+        error.said = "max_tokens is too large: 2048"
+        raise error
+
+    async def work() -> list[Any]:
+        request = ChatRequest([Message("user", "?")], None, 2048)
+        first = [asyncio.ensure_future(chat.ask(request)) for _ in range(3)]
+        await asyncio.sleep(0)
+        asked.set()
+        found = await asyncio.gather(*first, return_exceptions=True)
+        again = await chat.ask(request)
+        await chat.aclose()
+        return [*found, again.text]
+
+    monkeypatch.setattr(chat._endpoint, "post", post)
+    *found, text = asyncio.run(work())
+    assert [type(one) for one in found] == [AskAgain] * 3
+    assert text == "ok"
 
 
 def test_a_content_in_parts_is_put_together(server: FakeOpenAI, ask: Callable[..., Reply]) -> None:

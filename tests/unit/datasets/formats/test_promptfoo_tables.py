@@ -74,6 +74,13 @@ def test_columns_beside_each_output(samples: Samples) -> None:
     assert [one.metadata["sessionId"] for one in found] == ["s1", "s1", "s2", "s2"]
 
 
+def test_a_score_that_a_spreadsheet_has_changed_stays_a_text(samples: Samples) -> None:
+    """It ended in a ValueError; the score is metadata alone."""
+    row = ["When?", "nine", "At nine", "PASS", "0,50", "", "", "", ""]
+    (found,) = samples("r.csv", table([*HEAD[:3], *BESIDE], row), **KEYS)
+    assert (found.answer, found.metadata["score"]) == ("At nine", "0,50")
+
+
 def test_an_error_is_no_answer_and_a_prompt_that_did_not_run_no_row(load: Any) -> None:
     content = table(
         HEAD,
