@@ -507,6 +507,12 @@ def test_a_gate_that_has_no_saved_run_yet_is_not_red_and_says_so(job: Job) -> No
     status, outputs = job.run()
     assert (status, outputs["exit-status"], outputs["verdict"]) == (0, "0", "not judged")
     assert "- new: **undecided**: " in Path(outputs["report"]).read_text("utf-8")
+    # One under another name is not new: worse answers would pass, and be the next baseline.
+    (job.folder / "new.rageval.yaml").unlink()
+    job.write(right=5, wrong=3)
+    (job.folder / "garden.rageval.yaml").write_text(text.replace("garden", "meadow", 1), "utf-8")
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
 
 
 LATER = {"outcome": "skipped", "baseline": "main", "message": "not compared with 'main'"}

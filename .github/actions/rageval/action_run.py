@@ -35,9 +35,11 @@ def main() -> int:
     keep_baselines(environ)
     new = sorted(run_folders(BASE) - before)
     runs = [read_run(folder, environ["ACTION_BASELINE"]) for folder in new]
-    # A pull request without any saved run may have lost them all: its gates then stay undecided.
+    # In a pull request, saved runs may be lost, and a scenario may have had another name: with none
+    # saved, or one of which no scenario is left, its gates stay undecided.
     is_default, remarks = is_default_branch(environ), list[str]()
-    waiting = _waiting(runs, saved) if status == 0 and (is_default or saved) else []
+    may_wait = is_default or (saved and not _gone(runs, saved))
+    waiting = _waiting(runs, saved) if status == 0 and may_wait else []
     lacks = _not_judged(runs, waiting) if status == 0 else []
     lost = without_a_run(environ, runs) if runs and status in (0, 1) else []
     lacks += [f"{one}: NOT JUDGED, it left no results; the log says why" for one in lost]
@@ -230,13 +232,17 @@ def _not_compared(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Pa
     if refused and not _lines(environ["ACTION_COMPARE_FAIL"]):
         said = f"not compared, the saved run '{name}' was refused: {', '.join(refused)}"
         found.append(f"{said}. {_how_to_accept(environ)}")
-    gone = sorted(one.as_posix() for one in saved - {_place(run) for run in runs}) if runs else []
-    if gone:
+    if gone := _gone(runs, saved):
         found.append(
             f"no scenario here is compared with the saved run '{name}' of {', '.join(gone)}: "
             "renamed, removed, or not run"
         )
     return found
+
+
+def _gone(runs: Sequence[Run], saved: set[Path]) -> list[str]:
+    """Return the saved runs with which no scenario of this run could be compared."""
+    return sorted(one.as_posix() for one in saved - {_place(run) for run in runs}) if runs else []
 
 
 def _place(run: Run) -> Path:
