@@ -391,10 +391,12 @@ def test_a_pinned_run_is_not_replaced(
 
 @pytest.mark.full
 def test_a_pinned_run_is_replaced_on_purpose(fallen: Project) -> None:
-    """By a green run; a red one was compared with it, and must have another name."""
-    result = fallen.pytest("--rag-save-failed=release-1.4")
-    result.stdout.fnmatch_lines(["baseline release-1.4 NOT saved: the run is red*"])
-    assert mean(fallen, RELEASE) == 1.0
+    """By a green run; a red one must have another name, also one that was compared with others."""
+    refusal = "baseline release-1.4 NOT saved: the run is red*and this baseline is pinned; *OTHER*"
+    fallen.rows(rows(30))
+    for args in ((), ("--rag-set=compare=main",)):
+        fallen.pytest("--rag-save-failed=release-1.4", *args).stdout.fnmatch_lines([refusal])
+        assert mean(fallen, RELEASE) == 1.0
     fallen.rows(rows(1))
     assert fallen.pytest("--rag-save-failed=release-1.4").ret == pytest.ExitCode.OK
     assert mean(fallen, RELEASE) == pytest.approx(39 / 40)

@@ -167,7 +167,7 @@ class BaselineSaver:
         """Return why the run is not saved, None if it is to be.
 
         A red run does not fail ``--rag-save``, which is for green ones. ``--rag-save-failed`` saves
-        it, and fails if it was compared with the baseline of that name.
+        it, and fails if it was compared with the baseline of that name, or that one is pinned.
         """
         if reason := next(self._hindrances(result, path), ""):
             return self._failure(reason)
@@ -175,11 +175,14 @@ class BaselineSaver:
         if not red:
             untested = next(_judges(result, passed=None), "")
             return self._failure(untested) if untested and not self._saves_failed else None
-        is_compared = self._is_one_of(path, result.info, result.info.baselines)
-        if self._saves_failed and not is_compared:
+        why = ""
+        if self._takes_place_of_pinned(path, result.info):
+            why = " and this baseline is pinned"
+        elif self._is_one_of(path, result.info, result.info.baselines):
+            why = " and was compared with this baseline"
+        if self._saves_failed and not why:
             return None
-        name = "OTHER" if is_compared else self.name
-        why = " and was compared with this baseline" if is_compared else ""
+        name = "OTHER" if why else self.name
         hint = f"--rag-save-failed {name} saves it anyway"
         refusal = f"baseline {self.name} NOT saved: the run is red ({red}){why}; {hint}"
         return Saving(refusal, is_failure=self._saves_failed)
