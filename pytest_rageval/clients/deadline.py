@@ -51,7 +51,7 @@ class _Held(threading.local):
 
 _HELD: Final = _Held()
 _CALL: Final[ContextVar[_Call | None]] = ContextVar("call", default=None)
-"""The call that started the task at work: a function may have tasks of its own."""
+"""The call that the running task is a part of: a function may start tasks of its own."""
 
 
 async def within(work: Coroutine[Any, Any, T], timeout_s: float | None) -> T:
@@ -116,9 +116,9 @@ def make_task(
     work: Coroutine[Any, Any, T] | Generator[Any, None, T],
     **options: Any,
 ) -> asyncio.Task[T]:
-    """Return a task, as the loop's factory; its steps count for the call that has started it.
+    """Return a task, as the loop's factory does; its steps count for the call that started it.
 
-    ``_outcome_of`` counts for the call that it is given.
+    But for the task that ``within`` makes: it is a call of its own, and counts its steps itself.
     """
     call = _CALL.get()
     is_own = getattr(work, "cr_code", None) is _outcome_of.__code__
@@ -173,8 +173,8 @@ def _step(call: _Call, step: Callable[..., Any], *given: Any) -> Any:
 def blocking(thread_id: int) -> str:
     """Return a message on what blocks the loop of a thread; "" where nothing does.
 
-    That is a step that has taken longer than ``timeout_s`` of its call and GRACE_S. Steps before it
-    do not count.
+    That is a step that has taken longer than ``timeout_s`` of its call and GRACE_S together. What
+    earlier steps of the call took does not count.
     """
     frames = list(_frames(sys._current_frames().get(thread_id)))  # noqa: SLF001  (no other way)
     at = next((at for at, frame in enumerate(frames) if frame.f_code is _step.__code__), None)
@@ -182,11 +182,11 @@ def blocking(thread_id: int) -> str:
         return ""
     seen = frames[at].f_locals
     timeout_s, began_at = seen["call"].timeout_s, seen.get("began_at")
-    if timeout_s is None or began_at is None:  # it is about to begin
+    if timeout_s is None or began_at is None:  # no limit, or the step is about to begin
         return ""
     if time.perf_counter() - began_at <= timeout_s + GRACE_S:
         return ""
-    inside = frames[:at][::-1]
+    inside = frames[:at][::-1]  # outermost first: the user's function comes before what it calls
     own = (frame for frame in inside if not frame.f_code.co_filename.startswith(_PACKAGE))
     code = next(own, frames[at]).f_code
     return (

@@ -28,10 +28,14 @@ from pytest_rageval.text.json_value import head_of
 _OF_TWO_FILES: Final = frozenset(
     {"question", "contexts", "reference_contexts", "retrieved_ids", "reference_ids"}
 )
-GIVEN: Final = frozenset({"answer", "contexts", "retrieved_ids"})
-"""What a system gives, and a second file adds: a blank in it is never filled from another file."""
+"""Fields of which each of two joined files may have a column: either may be meant."""
 
-_FOUND: Final = frozenset({*NEEDED_FIELDS} - {"question", "doc_name"})
+GIVEN: Final = frozenset({"answer", "contexts", "retrieved_ids"})
+"""What a system gives. A second file's blank stays: what the first has is of another answer."""
+
+_WORTH_JOINING: Final = frozenset({*NEEDED_FIELDS} - {"question", "doc_name"})
+"""The fields for which a second file may be there; a question or a document is no reason."""
+
 _FEW: Final = 5
 """The fewest values that are called labels because they repeat."""
 
@@ -61,7 +65,7 @@ class ReadRows:
     """The rows, their columns, where they are from, and how the scenario reads them.
 
     ``likely`` and ``fallbacks`` are those of ``KeyMap``.
-    ``joined`` are the columns of a second file, ``theirs``, with the names that they have in it;
+    ``joined`` maps the columns that a second file, ``theirs``, has brought to their names in it;
     ``own`` are the columns of the first file.
     """
 
@@ -90,7 +94,10 @@ class ReadRows:
         return frozenset({*mapped, *map(head_of, mapped)})
 
     def columns_read(self, name: str) -> list[str]:
-        """Return the columns that a field is read from; the first that a row fills counts."""
+        """Return the columns that a field is read from; the first that a row fills counts.
+
+        Of a field with a ``key_map`` or a fallback it is the column that is named there.
+        """
         if name in self._key_map:
             return [head_of(self._key_map[name])]
         likely = self.likely.get(name)
@@ -128,7 +135,7 @@ class ReadRows:
             return
         fields = {column: self._field_of(column) for column in self.joined}
         given = GIVEN.intersection(fields.values())
-        adds = any(fields[name] in _FOUND for name in fields if name not in self.own)
+        adds = any(fields[column] in _WORTH_JOINING for column in fields if column not in self.own)
         for name in sorted(GIVEN - given - self._key_map.keys()):
             used = self.columns_read(name)
             if used and used[0] in self.own and (name == "answer" or not (given or adds)):
@@ -150,12 +157,15 @@ class ReadRows:
         )
 
     def _field_of(self, column: str) -> str | None:
-        """Return the field that a column is named after; for GIVEN, also in the second file."""
+        """Return the field that a column is named after, None for none.
+
+        For the fields of GIVEN, the name that the column has in the second file counts, too.
+        """
         mapped = next((name for name, used in self._key_map.items() if head_of(used) == column), "")
         if mapped:
             return mapped
-        own = self.joined.get(column, column)
-        for name, fields in ((column, FIELD_ALIASES.keys()), (own, GIVEN)):
+        in_its_file = self.joined.get(column, column)
+        for name, fields in ((column, FIELD_ALIASES.keys()), (in_its_file, GIVEN)):
             known = FIELD_OF.get(name) or (read_field(name) or (None,))[0]
             if known in fields:
                 return known
@@ -203,8 +213,8 @@ class ReadRows:
     def _differ(self, name: str, row: Row, used: Sequence[str], other: str) -> bool:
         """Return whether the values of a row differ, so that it matters which one is read.
 
-        In what a system gives, a value and a blank differ, too. In other fields they do not, nor do
-        texts and more texts that include them.
+        In answers, and beside a second file in all fields of GIVEN, a value and a blank differ,
+        too. In other fields they do not, nor do texts and more texts that include them.
         """
         is_given = name == "answer" or (name in GIVEN and bool(self.theirs))
         one = row.fields.get(used[0]) if is_given else _first_filled(row, used)

@@ -119,23 +119,23 @@ def _citations(table: Table, mapped: Mapped) -> OfAnswers:
         counts: list[int | None] = [None] * len(texts)
     else:
         counts = [_count(cell) for cell in table[contexts.column].cells]
-    hold = {style: find_style(texts, counts, CitationRule(style)).hold for style in _STYLES}
     found = find_style(texts, counts)
-    # Superscripts are read only where no other style is frequent.
-    marks = ["superscript"] if found.rule.superscripts else []
-    styles = marks or [style for style in _STYLES if hold[style]]
+    if found.rule.superscripts:  # they are read only where they are the one style in use
+        styles = ["superscript"]
+    else:
+        styles = [style for style in _STYLES if find_style(texts, counts, CitationRule(style)).hold]
     if not styles or found.hold * 10 < len(texts):
         return NOTHING
     # Where one style alone is in use, ``auto`` could take other marks for citations.
     style = styles[0] if len(styles) == 1 else "auto"
     named = f"style{'s' * (len(styles) > 1)} {', '.join(styles)}"
     said = f"# {found.hold} of {len(texts)} answers cite sources in the {named}"
-    offer = f"# {pair_text('citations', {'style': style, 'base': 1})}"
+    line = pair_text("citations", {"style": style, "base": 1})
+    offer = f"# {line}"
     if contexts is None:
         return OfAnswers(comments=(f"{said}; there are no contexts to look them up in.", offer))
     if found.problem:
         return OfAnswers(comments=(f"{said}.", f"# {found.problem}", offer))
-    line = pair_text("citations", {"style": style, "base": 1})
     return OfAnswers(("citation_validity", "citation_coverage"), (f"{said}.", line))
 
 

@@ -24,7 +24,7 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
     if not file.exists():
         message = f"no saved run {name or run.stem!r}: {shown} is no run folder, and no file"
         raise BaselineError([Problem("", message)])
-    saved = load_baseline(name or run.stem, file, "", (), shown)
+    saved = load_baseline(name or run.stem, file, where="", known=(), shown=shown)
     info = stored_info(saved.head, name)
     if odd := out_of_range(saved, info.metrics):
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
@@ -33,7 +33,11 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
 
 
 def stored_samples(saved: SavedRun) -> list[SampleResult]:
-    """Return the samples of a saved run; the file has an invalid one only as the error ``row``."""
+    """Return the samples of a saved run.
+
+    All that the file says of an invalid row is its error ``row``; a metric of that name would have
+    a score besides.
+    """
     return [
         replace(one, invalid=one.errors["row"])
         if "row" in one.errors and "row" not in one.scores

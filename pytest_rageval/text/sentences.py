@@ -11,7 +11,8 @@ Span = tuple[int, int]
 
 _CLOSING: Final = "\"'”’」』）)]］】》〉*_"
 _CLOSING_CLASS: Final = f"[{re.escape(_CLOSING)}]"
-# What may follow a full stop as a citation: digits, a prefix and digits, or a file, in brackets.
+# What may follow a full stop as a citation: brackets with digits, a prefix and digits, a file or
+# nothing, or superscripts; no Markdown link.
 _MARKER: Final = (
     r"(?:[\[［]\^?(?:[A-Za-z]{0,9}[:：_ -]? ?\d[^\[\]［］\n]{0,60}|[^\[\]［］\n]{1,80}\.\w{2,4})?"
     r"[\]］](?!\()|【\d[^【】\n]{0,60}】|[⁰¹²³⁴-⁹]+)"
@@ -19,12 +20,15 @@ _MARKER: Final = (
 _STOP: Final = re.compile(
     rf"\n|([.!?。！？；…]+)({_CLOSING_CLASS}*)((?:[ \t]?{_MARKER})*{_CLOSING_CLASS}*)"
 )
+# Citations behind the end of a sentence. A "]" before them does not show one: it may be that of
+# another citation, in a sentence without a full stop.
 _CITED_END: Final = re.compile(
     rf"(?<=[.!?。！？；…{re.escape(_CLOSING.replace(']', ''))}])(?:[ \t]?{_MARKER})++$"
 )
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1\s*?$|\Z)", re.MULTILINE | re.DOTALL)
 _LAST_WORD: Final = re.compile(r"(?:[A-Za-z]+\.)*[A-Za-z]+$")
 _LIST_NUMBER: Final = re.compile(r"[ \t]*(?:[-*+>•][ \t]+)?(?:\*\*)?(?:\d{1,3}|[a-zA-Z])$")
+# What may open a sentence (blanks, quotes, brackets, marks of Markdown), and its first word.
 _NEXT: Final = re.compile(r"[ \t]*[\"'“‘「『（(\[《*_`]*([^\W_]+)?")
 _WORD: Final = r"(?>[^\W_]+(?:['’.,:/@-][^\W_]+)*)"
 _THREE_WORDS: Final = re.compile(rf"[\W_]*+{_WORD}(?:[\W_]++{_WORD}){{2}}")
@@ -35,7 +39,7 @@ _PREFIX: Final = re.compile(
     r"\s*(?:[-*+>•]\s+|\(?(?:(?:\d{1,3}|[a-zA-Z])[)、]|\d{1,3}\.(?!\d)|[a-z]\.(?![\da-zA-Z]))\s*)*"
 )
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
-_AN_INITIAL: Final = re.compile(r" [A-Z]\. ?[A-Z]")
+_INITIAL_IS_NEXT: Final = re.compile(r" [A-Z]\. ?[A-Z]")
 _BEGINS: Final = re.compile(r"\s+[A-Z][a-z]+(?: [a-z]|, )")
 """How a sentence begins behind a time of day: a capital word, then a small one or a comma."""
 
@@ -177,13 +181,13 @@ def _is_abbreviation(text: str, full_stop: int, following: str) -> bool:
         return True
     if word in _BEFORE_A_NUMBER and following[:1].isdigit():
         return True
-    if word in _BEFORE_A_SMALL_LETTER or is_unit:
+    if word in _BEFORE_A_SMALL_LETTER or is_unit:  # inches may follow feet: "5 ft. 3"
         return following[:1].islower() or (word == "ft" and following[:1].isdigit())
     if word in ("a.m", "p.m") and following.lower() not in _STARTERS:
         begins = following.lower() not in _AFTER_A_TIME and _BEGINS.match(text, full_stop + 1)
         return not begins
     if word in _BEFORE_A_NAME or _INITIALS.match(word):
-        is_initial = len(following) == 1 and _AN_INITIAL.match(text, full_stop + 1)
+        is_initial = len(following) == 1 and _INITIAL_IS_NEXT.match(text, full_stop + 1)
         return following.lower() not in _STARTERS or following[:1].islower() or bool(is_initial)
     return False
 

@@ -56,7 +56,7 @@ class SharedPool:
     def __init__(self, locks: ByteLocks, limit: int) -> None:
         self.room = Room(limit, locks)
         self._locks = locks
-        self._limit = limit
+        self._most = limit
         self._mine: set[int] = set()
         self._next = os.getpid() % limit  # processes that start at different slots meet less
 
@@ -64,7 +64,7 @@ class SharedPool:
         """Return a free slot, or None."""
         limit = self.room.limit
         # Slots above a lowered limit are held for as long as their requests last, and count.
-        if limit < self._limit and self.in_flight >= limit:
+        if limit < self._most and self.in_flight >= limit:
             return None
         for step in range(limit):
             slot = (self._next + step) % limit
@@ -77,7 +77,7 @@ class SharedPool:
     @property
     def in_flight(self) -> int:
         """How many slots all processes hold; it looks at each one."""
-        others = (slot for slot in range(self._limit) if slot not in self._mine)
+        others = (slot for slot in range(self._most) if slot not in self._mine)
         return len(self._mine) + sum(map(self._locks.is_locked, others))
 
     def give(self, slot: int) -> None:
@@ -146,7 +146,7 @@ class Slots:
             _, _, place = heappop(self._queue)
             if not place.done():  # a task that is being cancelled has not left the queue yet
                 place.set_result(slot)
-                self._no_locks.end()
+                self._no_locks.end()  # here, too: the next lock may fail before ``_poll`` says so
                 return True
         return False
 
@@ -177,7 +177,10 @@ class Slots:
             self._poll_later()
 
     def _give_up_after(self, error: OSError) -> None:
-        """Fail those who wait once locks have failed for two minutes; one that is held has not."""
+        """Fail those who wait once taking locks has raised errors for two minutes.
+
+        That another process holds a lock is no error.
+        """
         if self._no_locks.lasts_s(time.monotonic()) <= _LONGEST_S:
             return
         for _, _, place in self._queue:
@@ -191,10 +194,11 @@ class Slots:
                 self._pool.give(slot)
 
 
-_AT = 4096  # in the file of the locks: the record of the rates is before it
+_AT = 4096  # where the record is in the file of the locks: that of ``Rates`` is before it
 _RECORD = struct.Struct("<4d")
-_ROUNDS = 8
+_ROUNDS = 8  # of as many successes as may be in flight, until one request more is allowed
 _FINE_S = 0.02
+"""How exactly the last success is known while nothing is limited: not each one is written."""
 
 
 class Room:
@@ -222,7 +226,7 @@ class Room:
         """Note that a request has been answered."""
         now = time.monotonic()
         if now - self._success_at < _FINE_S and self._limit >= self._most:
-            return  # nobody asks for more: two system calls are saved
+            return  # exact enough: reading and writing the file is saved
         self._read()
         self._success_at = now
         if self._limit < self._most:

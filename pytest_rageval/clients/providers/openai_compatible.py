@@ -36,6 +36,7 @@ from pytest_rageval.clients.reply_form import (
 from pytest_rageval.clients.settings import ClientSettings, ReplyForm
 
 _ABOUT_TOKENS = ("max_tokens", "max_completion_tokens", "completion tokens", "in the completion")
+"""Words of servers that refuse a request for its limit of tokens."""
 
 _FINISH: Mapping[str, FinishReason] = {
     **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
@@ -55,7 +56,7 @@ class OpenAIChat:
         self._endpoint = JsonEndpoint(settings)
         self._forms = ReplyFormats(settings.form)
         self._tokens_name = "max_tokens"
-        self._has_limit = True  # of tokens, where the scenario names none
+        self._has_limit = True  # of tokens; False once a server has refused one that nobody wrote
 
     async def ask(self, request: ChatRequest) -> Reply:
         """Return the reply to one request, whatever it says.
@@ -70,7 +71,7 @@ class OpenAIChat:
             if request.schema is not None:
                 if self._forms.steps_down(form, error):
                     raise AskAgain(error) from error
-                self._may_be_the_form(form, error)
+                self._name_form(form, error)
             if tokens_name in body and (
                 self._renames_tokens(tokens_name, error) or self._drops_limit(error)
             ):
@@ -101,7 +102,7 @@ class OpenAIChat:
             **settings.extra_body,
         }
 
-    def _may_be_the_form(self, form: ReplyForm, error: ClientError) -> None:
+    def _name_form(self, form: ReplyForm, error: ClientError) -> None:
         """Name the setting ``form`` in an error that the form may have caused.
 
         For HTTP 500, have another form tried before the call is given up: higher codes say that

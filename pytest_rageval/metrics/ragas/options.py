@@ -88,7 +88,7 @@ class CorrectnessOptions(ReferenceOptions):
     def adapt(self, info: MetricInfo) -> MetricInfo:
         """Return the info; where similarity has weight 0, without the embedding model.
 
-        The range is then that of claims, 0..1: a cosine alone can be below 0.
+        The range is then that of claims, 0..1: only a cosine can be below 0.
         """
         if self.weights[1]:
             return info
@@ -125,7 +125,10 @@ _LEVEL = re.compile(r"score([0-9]+)_description")
 
 
 def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
-    """Return the rubrics; raises ValueError unless they describe two different marks or more."""
+    """Return the rubrics.
+
+    Raises ValueError for a name without a mark, a mark that is described twice, or fewer than two.
+    """
     if rubrics is None:
         return None
     for name in rubrics:

@@ -41,13 +41,16 @@ class Results:
     def __init__(self, *, judges_all: bool = False) -> None:
         """``judges_all``: also judge scenarios without a selected case; they are undecided."""
         self._judges_all = judges_all
-        self._losing: dict[str, set[str]] = {}
         self._scenarios: dict[str, _ScenarioCases] = {}
+        self._left_out: dict[str, ScenarioInfo] = {}
         self._collected: set[str] = set()
         self._scenario_of: dict[str, str] = {}
-        self._left_out: dict[str, ScenarioInfo] = {}
+        """The scenario of each item whose node id does not begin with that of its scenario."""
+        self._lost_here: dict[str, set[str]] = {}
+        """By scenario, the items of this run whose results are lost."""
+        self._lost_in_shards: dict[str, Sequence[str]] = {}
         self._missing: dict[str, Sequence[str]] = {}
-        self._lost_elsewhere: dict[str, Sequence[str]] = {}
+        """By scenario, messages on shards that are missing."""
 
     def open(self, info: ScenarioInfo) -> None:
         """Note a scenario that is about to run, or that has no selected case."""
@@ -61,7 +64,10 @@ class Results:
         self._collected.update(nodeids)
 
     def expect_odd(self, scenarios: Mapping[str, str]) -> None:
-        """Note, for items whose node id does not begin with their scenario's, that node id."""
+        """Note items whose node id does not begin with that of their scenario.
+
+        ``scenarios`` maps their node ids to those of their scenarios.
+        """
         self._collected.update(scenarios)
         self._scenario_of.update(scenarios)
 
@@ -71,7 +77,7 @@ class Results:
 
     def note_lost(self, scenario: str, nodeid: str) -> None:
         """Note that the item ``nodeid`` of a scenario ran, and its result is lost."""
-        self._losing.setdefault(scenario, set()).add(nodeid)
+        self._lost_here.setdefault(scenario, set()).add(nodeid)
 
     def note_vanished(self) -> None:
         """Note as lost all items of each scenario that was to run, and sent no report at all.
@@ -80,16 +86,16 @@ class Results:
         """
         for scenario, cases in self._scenarios.items():
             if cases.info.selected and not cases.results and scenario not in self._missing:
-                self._losing.setdefault(scenario, set()).update(self.own_cases(scenario))
+                self._lost_here.setdefault(scenario, set()).update(self.own_cases(scenario))
 
     def ran(self, result: ScenarioResult) -> bool:
-        """Return whether any case of a scenario was to run, also where all results were lost."""
-        return bool(result.samples) or result.info.nodeid in self._losing
+        """Return whether a scenario has results, or has lost some."""
+        return bool(result.samples) or result.info.nodeid in self._lost_here
 
     def lack(self, scenario: str, missing: Sequence[str], lost: Sequence[str]) -> None:
         """Note, of shards, messages on those that are missing, and the items lost in the others."""
         self._missing[scenario] = missing
-        self._lost_elsewhere[scenario] = lost
+        self._lost_in_shards[scenario] = lost
 
     def rows_of(self, scenario: str) -> Mapping[str, SampleResult]:
         """Return the results of a scenario by node id, none of one without a selected case."""
@@ -104,8 +110,8 @@ class Results:
 
     @property
     def has_results(self) -> bool:
-        """Whether any case of any scenario was to run, also where all results were lost."""
-        return bool(self._losing) or any(cases.results for cases in self._scenarios.values())
+        """Whether any scenario has results, or has lost some."""
+        return bool(self._lost_here) or any(cases.results for cases in self._scenarios.values())
 
     @property
     def left_out(self) -> list[ScenarioInfo]:
@@ -122,6 +128,7 @@ class Results:
         ]
 
     def _has_runs(self, function: str) -> bool:
+        """Return whether a test function ran with other parameters: ``t.py::test_it(fast)``."""
         return any(nodeid.startswith(f"{function}(") for nodeid in self._scenarios)
 
     def info(self, scenario: str) -> ScenarioInfo:
@@ -176,8 +183,8 @@ class Results:
         """
         prefix = cases.info.nodeid
         is_whole = len(cases.results) >= cases.info.selected  # usual, and spares a search
-        expected = self._losing.get(prefix, set())
+        expected = self._lost_here.get(prefix, set())
         if not (stopped or is_whole):
             expected = self.own_cases(prefix)
-        lost = {*expected, *self._lost_elsewhere.get(prefix, ())} - {*cases.results}
+        lost = {*expected, *self._lost_in_shards.get(prefix, ())} - {*cases.results}
         return sorted(nodeid.removeprefix(prefix).removeprefix("::") for nodeid in lost)

@@ -51,7 +51,8 @@ _CHOOSING: Final = {
 }
 _REASON_WIDTH: Final = 200
 _CHILD = "pytest_rageval.plugin.child"
-# As the messages begin, or go on after the path of the scenario.
+# An option at fault begins a message, or stands behind the path of the scenario in it:
+# "--rag-set=x=1: ...", "qa.yaml: --rag-where a=b: ...".
 _OPTION_AT_FAULT = re.compile(r"^(?:[^\n:]*: )?(?:--rag-|RAGEVAL_)[^\n:]*: ", re.MULTILINE)
 _LACKS_ANSWERS = re.compile(r"needs 'answer'.*under 'target'", re.DOTALL)
 
@@ -128,7 +129,8 @@ class NextSteps:
             self._unfolded["failed"] = failed
             terminal.stats["failed"] = [_brief(report, brief) for report in failed]
 
-    # Pytest's wrapper prints its own before any of these; first, so that the others see all counts.
+    # Pytest prints its sections in a wrapper, before plain hooks. This one is the first of those:
+    # the others see all reports again.
     @pytest.hookimpl(specname="pytest_terminal_summary", tryfirst=True)
     def pytest_terminal_summary_unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
         """After pytest's own sections, put back all reports, and say which were left out."""
@@ -142,7 +144,8 @@ class NextSteps:
     def _lines(self, ended: Ended) -> Iterator[str]:
         step = next_step(ended)
         has_engine = self._config.pluginmanager.has_plugin("rageval-engine")
-        engine_may_have_refused = step == "check" and has_engine  # a dry run has none: green
+        # A dry run opens no engine: it would be green if that is what refused the run.
+        engine_may_have_refused = step == "check" and has_engine
         if step is None or engine_may_have_refused or self._is_shown_otherwise():
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
@@ -173,7 +176,7 @@ class NextSteps:
         if page is None:
             return ""
         beside = {path.parent: path for path in ended.side_by_side}
-        page = beside.get(page.parents[2], page)
+        page = beside.get(page.parents[2], page)  # SCENARIO/VARIANT/RUN/report.html
         display = display_path(page, self._config.invocation_params.dir)
         return printable(display).replace("\n", " ")
 
@@ -195,7 +198,8 @@ def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
         yield from ("--rag-label",) if config.getoption("rag_label") is not None else ()
     elif step == "stopped":
         yield from ("--lf",) if config.getoption("lf", False) else ()
-        if config.getoption("failedfirst", False):  # else the rest would run once all is mended
+        # Where --ff is yet to be added, it alone helps: once all is mended, nothing stops the rest.
+        if config.getoption("failedfirst", False):
             yield from _stopping(config)
     elif step == "whole":
         yield from (flag for name, flag in _CHOOSING.items() if config.getoption(name, None))
