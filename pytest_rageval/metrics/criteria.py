@@ -25,6 +25,7 @@ class MustSatisfy:
     async def ascore(self, sample: Sample, models: Models) -> Score:
         """Return the share in 0..1; raises ClientError without a usable reply to each question."""
         criteria = sample.must_satisfy or ()
+        # The prompt has the criterion where those of other rubrics have their levels.
         scores = await asyncio.gather(
             *(
                 Question(self._name, "criterion", {"en": text, "zh": text}).ascore(sample, models)
@@ -47,8 +48,11 @@ class MustSatisfy:
         return Score(self._name, share, reason, {"criteria": verdicts})
 
 
-class MetOrNot(Rubric):
-    """A rubric of few levels that reads less into a reply: a hedged or cut reply is no 1."""
+class FewLevels(Rubric):
+    """A rubric of two or three levels, stricter with replies than one with many.
+
+    A score between two levels is refused, and a 0 or 1 with words that say the opposite.
+    """
 
     def read(self, reply: str) -> float:
         """Return the score that a reply states; raises UnreadableReplyError."""
@@ -62,7 +66,7 @@ class Question(RubricMetric):
 
     def __init__(self, name: str, prompt: str, levels: Prompt, high: float = 1.0) -> None:
         self._name = name
-        self._rubric = MetOrNot(prompts_of(__package__)[prompt], levels, high=high)
+        self._rubric = FewLevels(prompts_of(__package__)[prompt], levels, high=high)
         self._language = None
 
     async def ascore(self, sample: Sample, models: Models) -> Score:

@@ -1,8 +1,7 @@
 """The plain values that cross borders: between layers, between xdist processes, into files.
 
-All hold JSON types: frozen msgspec Structs, except for samples and invalid rows, which are frozen
-dataclasses.
-``None`` as a score means unscored and is never a zero.
+All can be saved as JSON. They are frozen msgspec Structs, except for samples and invalid rows,
+which are frozen dataclasses. ``None`` as a score means unscored and is never a zero.
 """
 
 from __future__ import annotations

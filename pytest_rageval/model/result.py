@@ -1,6 +1,7 @@
 """What is scored, and what comes of it: samples, scores, gates, a run's result.
 
-Samples are dataclasses: hooks return changed ones, or some of a class of their own.
+Samples are dataclasses, unlike the other values: a hook may return them changed, or some of a
+dataclass of its own that has more fields.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class Sample:
     """One question with what is known about it; a field that the data lacks is None.
 
     ``index`` counts from 0 in dataset order (after shuffling and cutting), ``row`` from 1 in file
-    order. ``references`` is flat; ``reference_groups`` holds the nested form where the data had
-    one (ALCE's answer groups). ``context_docs`` names the document of each context.
-    ``retrieved_ids`` are the documents that a search returned, best first, each once;
-    ``context_ids`` the ids by place, where one is repeated. ``reference_ids`` are the judged
-    documents with their grades (qrels; relevant from 1 upwards). ``must_include`` to
+    order. ``references`` is flat; ``reference_groups`` holds the nested form where the data had one
+    (ALCE's answer groups). ``context_docs`` names the document of each context. ``retrieved_ids``
+    are the documents that a search returned, best first, each once. Where that left out repeated
+    ids, ``context_ids`` may have the id of each context, else it is None. ``reference_ids`` are the
+    judged documents with their grades (qrels; relevant from 1 upwards). ``must_include`` to
     ``must_satisfy`` are what the row itself asks of the answer; a tuple among the texts are
     alternatives. ``answerable``: whether the documents hold an answer. ``citations`` are sources
     that the answer names outside of its text, by number or name; ``cited_sentences`` the sentences
@@ -189,13 +190,16 @@ class SampleResult(Value, frozen=True, omit_defaults=True, rename={"sample_id": 
 
     @property
     def is_left_out(self) -> bool:
-        """Whether it was not asked about because the verdict was certain without it."""
+        """Whether it was not asked about because the verdict was certain without it (``stop``).
+
+        ``left_out`` is about something else: the metrics that do not apply to a sample.
+        """
         reasons = self.reasons.values() if self.outcome == "skipped" else ()
         return any(reason.startswith(NOT_ASKED) for reason in reasons)
 
     @property
     def is_not_drawn(self) -> bool:
-        """Whether it was not asked about because only a sample of the rows was, without it."""
+        """Whether it was not asked about because other rows were drawn (``sample``)."""
         return self.outcome == "skipped" and NOT_DRAWN in self.reasons.values()
 
     @property
@@ -260,10 +264,11 @@ class GateResult(Value, frozen=True):
 class Estimate(Value, frozen=True):
     """The mean over all ``rows``, from the scores of the ``asked`` ones and those of an older run.
 
-    The interval ``ci_low`` to ``ci_high`` is that of the mean of these rows; ``beyond_low`` to
-    ``beyond_high`` that of the mean beyond them, as the interval of a run that asks all has it.
-    ``changed`` counts the rows with another answer than in the older run, None where that is not
-    known before they are asked. All figures are None where there is no mean, and ``why`` says why.
+    ``ci_low`` to ``ci_high`` is the interval of the mean of these very rows; a run that asks all of
+    them knows it. ``beyond_low`` to ``beyond_high`` is that of the mean of whatever these rows are
+    a sample of, like the interval of a run that asks all of them. ``changed`` counts the rows with
+    another answer than in the older run, None where that is not known before they are asked. Mean
+    and intervals are None where there is no estimate, and ``why`` says why.
     """
 
     mean: float | None
@@ -280,9 +285,10 @@ class Estimate(Value, frozen=True):
 class Counts(Value, frozen=True):
     """How many cases ended how; ``samples`` counts all of the data set, ``ran`` what was reported.
 
-    Both count ``invalid`` rows, too. ``in_figures`` samples have a score in some mean. Samples that
-    were not asked about because the verdict was certain are ``skipped``, and did not run; nor did
-    ``not_run`` ones, which something else than the scenario skipped.
+    Both count ``invalid`` rows, too, and rows that the scenario skips or that were not drawn.
+    ``in_figures`` samples have a score in some mean. Samples that were not asked about because the
+    verdict was certain are ``skipped``, and did not run; nor did ``not_run`` ones, which something
+    else than the scenario skipped.
     """
 
     samples: Count
@@ -307,8 +313,9 @@ class Counts(Value, frozen=True):
 class RunInfo(Value, frozen=True):
     """Whatever depends on time, machine or processes; equal runs differ in nothing else.
 
-    ``commit`` is that of the system under test, where a CI service names it. ``answer_latency_s``
-    is how long it took to answer, by sample; None where no target was asked.
+    ``commit`` is that of the system under test, where a CI service names it. By sample,
+    ``answer_latency_s`` is how long that system took to answer (None where no target was asked),
+    and ``latency_s`` how long scoring took.
     """
 
     id: str
@@ -365,7 +372,10 @@ def _listed(values: Sequence[float | None]) -> str:
 def verdicts_of(
     controls: Mapping[str, str], find: Callable[[str], ControlVerdict | None]
 ) -> dict[str, ControlVerdict]:
-    """Return the verdict of each metric; ``find`` returns that of the rows with this digest."""
+    """Return the verdict of each metric in ``controls``, which has the digest of its control rows.
+
+    "" stands for no such rows. ``find`` returns what is known of the rows with a digest.
+    """
     return {
         name: (find(digest) or _NOT_ASKED) if digest else NO_CONTROLS
         for name, digest in controls.items()

@@ -82,7 +82,8 @@ def expected(words: str) -> WrapValidator:
     return WrapValidator(read)
 
 
-# The check for booleans comes last: pydantic leaves bounds that follow it out of the JSON Schema.
+# Bounds of numbers stand before the check for booleans: behind it, pydantic would leave them out of
+# the JSON Schema.
 Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
@@ -291,9 +292,10 @@ class BoundSpec(Spec):
 
 
 def refuse_half_characters(value: Any) -> Any:
-    """Return ``value``; raise ValueError where a key in it holds a lone surrogate.
+    """Return ``value``; raise ValueError where a key of its mappings holds a lone surrogate.
 
-    No YAML file can hold one, but what a program hands over can, and no file could take it.
+    Mappings in lists are not searched. No YAML file can hold a lone surrogate, but what a program
+    hands over can, and no file could take it.
     """
     if isinstance(value, dict):
         for key, part in value.items():
@@ -306,7 +308,10 @@ def refuse_half_characters(value: Any) -> Any:
 def mistakes(
     error: ValidationError, data: Any, annotation: Any
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the path and the message of each mistake in options: ``data``, of a certain type."""
+    """Yield the path and the message of each mistake in options.
+
+    ``data`` are the options as the user wrote them, ``annotation`` is the type that refused them.
+    """
     for detail in error.errors(include_url=False):
         location = detail["loc"]
         path = tuple(map(str, existing(location, data)))
@@ -412,10 +417,10 @@ def _shown(value: Any, *, may_quote: bool) -> str:
 
 def is_secret(location: YamlPath) -> bool:
     """Return whether keys or passwords may stand at a path of a scenario, even by mistake."""
-    if location[:1] == ("target",) and len(location) == 1:
+    if location == ("target",):
         return True  # the whole of it may hold any of the keys below
-    of_models = location[:1] and location[0] in ("judge", "embedding", "models", "target")
-    return bool(of_models) and any(step in _SECRETS for step in location)
+    is_of_model = location[:1] in (("judge",), ("embedding",), ("models",), ("target",))
+    return is_of_model and any(step in _SECRETS for step in location)
 
 
 _SECRETS: Final = (
@@ -432,7 +437,7 @@ _SECRETS: Final = (
 
 
 def kind_of(value: Any) -> str:
-    """Return what YAML calls a value of this type.
+    """Return what messages call a value of this type; a type without a word has Python's name.
 
     >>> kind_of({}), kind_of("x"), kind_of(1.5)
     ('mapping', 'text', 'float')

@@ -39,6 +39,7 @@ _MOST_STATES: Final = 1 << 22
 # another number of resamples at once, a seed would give other flips.
 _RESAMPLES_AT_ONCE: Final = 1024
 _SAMPLES_AT_ONCE: Final = 256
+# Sums of one half that are looked up in the other at once: the places take 512 kB.
 _NEEDLES_AT_ONCE: Final = 1 << 16
 ENUMERATED: Final = 16
 """Up to this number of differing samples, max-T uses every sign pattern."""

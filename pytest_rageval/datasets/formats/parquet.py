@@ -29,16 +29,16 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
     done = size = 0
     limit = file.max_bytes(is_whole=True)
     try:
-        table = pyarrow.parquet.ParquetFile(packed)
-        header = read_header(file, table.schema_arrow.names)
+        content = pyarrow.parquet.ParquetFile(packed)
+        header = read_header(file, content.schema_arrow.names)
         if header.twins:  # their cells would be lost
             twice = ", ".join(sorted({header.names[first] for _, first in header.twins}))
             raise file.refuse(f"the header names a column twice: {twice}", 1)
-        maps = [column.name for column in table.schema_arrow if pyarrow.types.is_map(column.type)]
-        rows_at_once = _rows_at_once(table.metadata, limit)
+        maps = [column.name for column in content.schema_arrow if pyarrow.types.is_map(column.type)]
+        rows_at_once = _rows_at_once(content.metadata, limit)
         if not rows_at_once:
             raise file.too_large(limit)
-        for batch in table.iter_batches(rows_at_once):
+        for batch in content.iter_batches(rows_at_once):
             size += sum(_size(column) for column in batch.columns)
             if size > limit:
                 raise file.too_large(limit)
@@ -59,8 +59,9 @@ def _rows_at_once(metadata: Any, limit: int) -> int:
     """Return how many rows to unpack at a time; 0 for a file with more than ``limit`` bytes.
 
     The sizes in the file count repeated values once: unpacked, each row may hold all of a group,
-    and has at least ``_ROW_BYTES``. Of single columns pyarrow has sizes, too, but where those are
-    damaged, asking for them ends the process.
+    and has at least ``_ROW_BYTES``. Four rows are unpacked in any case, so up to four times
+    ``limit``. Of single columns pyarrow has sizes, too, but where those are damaged, asking for
+    them ends the process.
     """
     sizes = [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
     if sum(sizes) > limit or metadata.num_rows * _ROW_BYTES > limit:

@@ -89,7 +89,8 @@ def _bound(binding: Binding, plan: Plan, use: _Use) -> Baseline:
     baseline = baseline_of(saved, plan)
     lacking = sorted(use.gated.difference(baseline.scores))
     if lacking and not refusals and binding.run_paths.saves(use.name):
-        # Where this session saves nothing under the name, the gate itself says it, at its place.
+        # This session saves a run under the name: refused, it goes on uncompared, and --rag-save
+        # keeps the run that is there. In other sessions the gate itself says what is lacking.
         message = f"{_shown(saved)}: it has no {', '.join(lacking)}, which a gate compares"
         refusals.append(Problem(binding.loaded.where(*use.path), message))
     if refusals:
@@ -98,7 +99,10 @@ def _bound(binding: Binding, plan: Plan, use: _Use) -> Baseline:
 
 
 class _Use(Struct):
-    """A saved run that something compares with: where it is named, and which metrics matter."""
+    """A saved run that something compares with: where it is named, and for which metrics.
+
+    Differences that concern none of ``metrics`` do not matter.
+    """
 
     name: str
     path: YamlPath
@@ -177,7 +181,10 @@ def _shown(saved: SavedRun) -> str:
 
 
 def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[Problem]:
-    """Return why a baseline cannot be compared; what ``anyway`` excuses is only a warning."""
+    """Return why a baseline cannot be compared; what ``anyway`` excuses is only a warning.
+
+    Differences that refuse nothing are noted in ``binding``, as such warnings are.
+    """
     from pytest_rageval.results.saved_run import out_of_range
 
     where, name, refusals = binding.loaded.where(*use.path), _shown(saved), list[Problem]()

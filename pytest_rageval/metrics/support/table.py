@@ -99,8 +99,9 @@ class SupportRow(Value, frozen=True):
     """What a table is about.
 
     The question of ``sample`` begins with the earlier turns that judges see, if any. ``answer`` is
-    without its citations, unless a scenario does not say how answers cite. ``history`` is the text
-    of these turns where they may support an answer, else "".
+    without its citations; if a scenario leaves open how answers cite, it is as it was given.
+    ``reading`` is what was read in it, None where nothing was. ``history`` is the text of these
+    turns where they may support an answer, else "".
     """
 
     sample: Sample
@@ -123,7 +124,8 @@ class SupportRow(Value, frozen=True):
 class SupportTable:
     """The statements of a row, and what is known of its cells.
 
-    ``failed`` holds what the judge failed at, of a cell or of the claims of an origin.
+    ``failed`` has the error of each cell that the judge did not fill, and of each origin whose
+    statements it did not find.
     """
 
     row: SupportRow

@@ -166,14 +166,15 @@ class BaselineSaver:
     def _refusal(self, result: ScenarioResult, path: Path) -> Saving | None:
         """Return why the run is not saved, None if it is to be.
 
-        A red run does not fail ``--rag-save``, which is for green ones. ``--rag-save-failed`` saves
-        it, and fails if it was compared with the baseline of that name, or that one is pinned.
+        ``--rag-save`` leaves out a red run, and that is no further failure; with a judge that is
+        not tested by control rows, a green run is one. ``--rag-save-failed`` saves both, but fails
+        for a red run where the baseline of that name is pinned, or was compared with it.
         """
         if reason := next(self._hindrances(result, path), ""):
             return self._failure(reason)
-        red = ", ".join(_failures(result))
+        red = ", ".join(_why_red(result))
         if not red:
-            untested = next(_judges(result, passed=None), "")
+            untested = next(_doubtful_judges(result, passed=None), "")
             return self._failure(untested) if untested and not self._saves_failed else None
         why = ""
         if self._takes_place_of_pinned(path, result.info):
@@ -190,7 +191,7 @@ class BaselineSaver:
     def _hindrances(self, result: ScenarioResult, path: Path) -> Iterator[str]:
         """Yield why the run cannot be saved, be it green or red."""
         counts, info = result.counts, result.info
-        yield from _parts(result)
+        yield from _why_partial(result)
         if not result.complete:
             yield f"{counts.ran} of {counts.samples} samples ran"
         if path in self._saved:
@@ -216,7 +217,7 @@ class BaselineSaver:
                 f"To replace it all the same: --rag-save-failed {self.name}; to keep it: another "
                 "name, here and in 'compare'"
             )
-        yield from _judges(result, passed=False)
+        yield from _doubtful_judges(result, passed=False)
         if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
             yield f"gate {', '.join(left_out)} was deselected"
 
@@ -276,7 +277,7 @@ class BaselineSaver:
         return Saving(f"baseline {self.name} NOT saved: {reason}", is_failure=True)
 
 
-def _parts(result: ScenarioResult) -> Iterator[str]:
+def _why_partial(result: ScenarioResult) -> Iterator[str]:
     """Yield why a run that chose which samples to ask is never saved."""
     counts, info = result.counts, result.info
     if counts.not_asked:
@@ -291,7 +292,7 @@ def _parts(result: ScenarioResult) -> Iterator[str]:
         )
 
 
-def _failures(result: ScenarioResult) -> Iterator[str]:
+def _why_red(result: ScenarioResult) -> Iterator[str]:
     """Yield the reasons why the run of a scenario is red: cases and gates."""
     counts = result.counts
     if counts.failed:
@@ -303,8 +304,11 @@ def _failures(result: ScenarioResult) -> Iterator[str]:
             yield f"gate {gate.name}"
 
 
-def _judges(result: ScenarioResult, *, passed: bool | None) -> Iterator[str]:
-    """Yield which judges did not pass their control rows, or (None) were not tested."""
+def _doubtful_judges(result: ScenarioResult, *, passed: bool | None) -> Iterator[str]:
+    """Yield a sentence for each judge that did not pass its control rows.
+
+    With ``passed=None``, for each that was not tested by them.
+    """
     for name, verdict in result.controls.items():
         if verdict.is_doubtful and verdict.passed is passed:
             how = "was not tested by" if passed is None else "did not pass"
@@ -319,7 +323,7 @@ Usage = Callable[[str], Mapping[str, float | None] | None]
 
 
 class RunFiles:
-    """The files of a run, and the remarks about them; ``written`` are the results with folders."""
+    """The files of a run, and the remarks about them; ``written`` as ``WRITTEN`` says."""
 
     def __init__(
         self,

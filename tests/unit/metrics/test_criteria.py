@@ -13,7 +13,7 @@ from scripted_models import ScriptedJudge
 
 from pytest_rageval.clients.errors import InvalidOutputError
 from pytest_rageval.metrics.base import Models, NoOptions
-from pytest_rageval.metrics.criteria import MetOrNot, MustSatisfy
+from pytest_rageval.metrics.criteria import FewLevels, MustSatisfy
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.reply import UnreadableReplyError
 
@@ -68,55 +68,55 @@ def test_a_plain_verdict_is_read_in_many_forms(reply: str) -> None:
 @pytest.mark.parametrize("reply", REPLIES["the_number_of_a_list_is_no_verdict"])
 def test_the_number_of_a_list_is_no_verdict(reply: str) -> None:
     """[R8] It made wrong answers green; the judge is asked again."""
-    rubric = MetOrNot({}, {}, high=1.0)
+    rubric = FewLevels({}, {}, high=1.0)
     with pytest.raises(UnreadableReplyError):
         rubric.read(reply)
 
 
 @pytest.mark.parametrize("reply", ["Level: 1", "等级：1", "等级为1", "1", "The level is 1."])
 def test_a_level_that_is_called_so_is_a_verdict(reply: str) -> None:
-    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+    assert FewLevels({}, {}, high=1.0).read(reply) == 1.0
 
 
 def test_the_reason_of_a_refusal_says_not() -> None:
     """The highest of three levels is that the answer refuses."""
     reply = '{"score": 2, "reason": "It is polite; however, it does not answer."}'
-    assert MetOrNot({}, {}, high=2.0).read(reply) == 2.0
+    assert FewLevels({}, {}, high=2.0).read(reply) == 2.0
 
 
 @pytest.mark.parametrize("reason", REPLIES["what_a_reason_says_of_the_answer_takes_nothing_back"])
 def test_what_a_reason_says_of_the_answer_takes_nothing_back(reason: str) -> None:
     """Honest verdicts were refused three times, and the row was an error."""
     reply = f'{{"reason": "{reason}", "score": 1}}'
-    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
-    assert MetOrNot({}, {}, high=1.0).read(f"<think>{reason} Wait, not met.</think>{reply}") == 1.0
+    assert FewLevels({}, {}, high=1.0).read(reply) == 1.0
+    assert FewLevels({}, {}, high=1.0).read(f"<think>{reason} Wait, not met.</think>{reply}") == 1.0
 
 
 @pytest.mark.parametrize("reason", REPLIES["what_a_reason_says_of_a_part_leaves_a_0"])
 def test_what_a_reason_says_of_a_part_leaves_a_0(reason: str) -> None:
     """The samples that fail were errors."""
-    assert MetOrNot({}, {}, high=1.0).read(f'{{"reason": "{reason}", "score": 0}}') == 0.0
+    assert FewLevels({}, {}, high=1.0).read(f'{{"reason": "{reason}", "score": 0}}') == 0.0
 
 
 def test_a_score_and_a_reason_behind_it_are_a_verdict() -> None:
     reply = '{"score": 1, "reason": "The answer says that one must wait; it is not refundable."}'
-    assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+    assert FewLevels({}, {}, high=1.0).read(reply) == 1.0
     for reply in (
         '{"reason": "ok", "met": true, "score": 1}',
         '{"reason": "It names the fee.", "verdict": "met", "score": 1}',
         '{"reason": "不错，符合标准。", "score": 1}',
         '{"criterion": "names the fee", "reason": "It does.", "score": 1}',
     ):
-        assert MetOrNot({}, {}, high=1.0).read(reply) == 1.0
+        assert FewLevels({}, {}, high=1.0).read(reply) == 1.0
     reply = '{"reason": "Only a part of the criterion is met.", "score": 0}'
-    assert MetOrNot({}, {}, high=1.0).read(reply) == 0.0
+    assert FewLevels({}, {}, high=1.0).read(reply) == 0.0
 
 
 @pytest.mark.parametrize("reply", REPLIES["what_contradicts_the_score_is_no_verdict"])
 def test_what_contradicts_the_score_is_no_verdict(reply: str) -> None:
     """In both directions alike."""
     with pytest.raises(UnreadableReplyError):
-        MetOrNot({}, {}, high=1.0).read(reply)
+        FewLevels({}, {}, high=1.0).read(reply)
 
 
 def test_a_long_reply_is_read_at_once() -> None:
@@ -126,5 +126,5 @@ def test_a_long_reply_is_read_at_once() -> None:
     begun = perf_counter()
     for piece in ("Wait, it is there. ", "wait ", "但是", "no, "):
         with suppress(UnreadableReplyError):
-            MetOrNot({}, {}, high=1.0).read("Score: 1\n" + piece * (50_000 // len(piece)))
+            FewLevels({}, {}, high=1.0).read("Score: 1\n" + piece * (50_000 // len(piece)))
     assert perf_counter() - begun < 8
