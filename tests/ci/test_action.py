@@ -511,8 +511,14 @@ def test_a_gate_that_has_no_saved_run_yet_is_not_red_and_says_so(job: Job) -> No
     (job.folder / "new.rageval.yaml").unlink()
     job.write(right=5, wrong=3)
     (job.folder / "garden.rageval.yaml").write_text(text.replace("garden", "meadow", 1), "utf-8")
+    for event, ref in (("pull_request", "refs/pull/7/merge"), ("push", "refs/heads/main")):
+        job.happens(event, PULL_REQUEST if event == "pull_request" else {}, ref)
+        status, outputs = job.run()
+        assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
+        report = Path(outputs["report"]).read_text("utf-8")
+        assert "with the saved run 'main' of garden: renamed, removed, or not run" in report
     status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
+    assert (status, outputs["verdict"]) == (0, "passed"), "its first run was saved all the same"
 
 
 LATER = {"outcome": "skipped", "baseline": "main", "message": "not compared with 'main'"}

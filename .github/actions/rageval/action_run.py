@@ -35,10 +35,10 @@ def main() -> int:
     keep_baselines(environ)
     new = sorted(run_folders(BASE) - before)
     runs = [read_run(folder, environ["ACTION_BASELINE"]) for folder in new]
-    # In a pull request, saved runs may be lost, and a scenario may have had another name: with none
-    # saved, or one of which no scenario is left, its gates stay undecided.
+    # A scenario may have had another name, and saved runs may be lost: with one of which no scenario
+    # is left, or in a pull request without any, gates stay undecided.
     is_default, remarks = is_default_branch(environ), list[str]()
-    may_wait = is_default or (saved and not _gone(runs, saved))
+    may_wait = not _gone(runs, saved) and (is_default or saved)
     waiting = _waiting(runs, saved) if status == 0 and may_wait else []
     lacks = _not_judged(runs, waiting) if status == 0 else []
     lost = without_a_run(environ, runs) if runs and status in (0, 1) else []
@@ -47,6 +47,8 @@ def main() -> int:
     if not is_default:
         lacks += _undecided(environ, runs, saved)
         remarks = _not_compared(environ, runs, saved)
+    elif any(run.is_first for run in runs):
+        remarks = _left_over(environ["ACTION_BASELINE"], runs, saved)
     later = f"there is no saved run '{environ['ACTION_BASELINE']}' for its gates yet"
     remarks += [f"{run.title}: {run.verdict}; {later}" for run in waiting]
     verdict = _verdict(status, runs, lacks, [*idle, *waiting])
@@ -232,12 +234,14 @@ def _not_compared(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Pa
     if refused and not _lines(environ["ACTION_COMPARE_FAIL"]):
         said = f"not compared, the saved run '{name}' was refused: {', '.join(refused)}"
         found.append(f"{said}. {_how_to_accept(environ)}")
-    if gone := _gone(runs, saved):
-        found.append(
-            f"no scenario here is compared with the saved run '{name}' of {', '.join(gone)}: "
-            "renamed, removed, or not run"
-        )
-    return found
+    return [*found, *_left_over(name, runs, saved)]
+
+
+def _left_over(name: str, runs: Sequence[Run], saved: set[Path]) -> list[str]:
+    if not (gone := _gone(runs, saved)):
+        return []
+    said = f"no scenario here is compared with the saved run '{name}' of {', '.join(gone)}"
+    return [f"{said}: renamed, removed, or not run"]
 
 
 def _gone(runs: Sequence[Run], saved: set[Path]) -> list[str]:
