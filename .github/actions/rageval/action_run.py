@@ -35,8 +35,8 @@ def main() -> int:
     keep_baselines(environ)
     new = sorted(run_folders(BASE) - before)
     runs = [read_run(folder, environ["ACTION_BASELINE"]) for folder in new]
-    # A scenario may have had another name, and saved runs may be lost: with one of which no scenario
-    # is left, or in a pull request without any, gates stay undecided.
+    # A scenario may have had another name, and saved runs may be lost: where one is left over, or
+    # a pull request has none, gates stay undecided.
     is_default, remarks = is_default_branch(environ), list[str]()
     may_wait = not _gone(runs, saved) and (is_default or saved)
     waiting = _waiting(runs, saved) if status == 0 and may_wait else []
