@@ -16,7 +16,6 @@ from pytest_rageval.model import (
     RANDOM,
     TOLERANCE,
     WEIGHTED_SCORE,
-    Bound,
     HumanLabels,
     Label,
     SampleResult,
@@ -44,6 +43,7 @@ from pytest_rageval.stats.labels.strata import (
     average,
     bearing_draws,
     column_of,
+    cut_of,
     digest_of,
     saved_draws,
 )
@@ -107,11 +107,12 @@ def _verdict(
 ) -> Callable[[float], bool]:
     """Return a function that says whether a score meets ``cut``, else the threshold.
 
+    Under a threshold with a maximum alone, high are the scores above it, as for the agreement.
     Without both, whether it is at least the middle of the range; the median if an end is missing.
     """
-    bound = info.thresholds.get(human.metric) if human.cut is None else Bound(min=human.cut)
+    bound = cut_of(info, human)
     if bound is not None:
-        return bound.holds
+        return bound.holds if bound.min is not None else lambda score: not bound.holds(score)
     low, high = column_of(info, human.metric).range
     is_bounded = math.isfinite(high - low)
     cut = (low + high) / 2 if is_bounded else sorted(scores)[len(scores) // 2] if scores else 0.0

@@ -263,6 +263,12 @@ def test_strata_stay_though_the_judge_wavers(project: Project) -> None:
     ("fields", "sizes"),
     [
         ({"thresholds": {"f1": Bound(min=0.75)}}, {"high": (10, 1), "low": (40, 0)}),
+        # The lower, the better: the low ones are good. Scores in a band are apart from others.
+        ({"thresholds": {"f1": Bound(max=0.75)}}, {"high": (10, 1), "low": (40, 0)}),
+        ({"thresholds": {"f1": Bound(max=0.2)}}, {"high": (20, 1), "low": (30, 0)}),
+        ({"thresholds": {"f1": Bound(min=0.75, max=1.0)}}, {"high": (10, 1), "low": (40, 0)}),
+        ({"thresholds": {"f1": Bound(min=0.0, max=0.5)}}, {"high": (30, 0), "low": (20, 1)}),
+        ({"thresholds": {"em": Bound(max=0.75)}}, {"high": (20, 1), "low": (30, 0)}),
         ({}, {"high": (20, 1), "low": (30, 0)}),  # the middle of 0..1
         # The 26th of 50 scores is 0.2, and none is lower.
         ({"metrics": (MetricColumn("f1", ends=(0.0, None)),)}, {"high": (50, 1)}),
