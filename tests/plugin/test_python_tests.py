@@ -633,6 +633,39 @@ def test_a_sample_that_was_scored_is_in_the_figures_though_the_test_skips(
     assert project.results()["metrics"]["em"]["mean"] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("judged", "answer", "outcome"),
+    [
+        ("gates: {raises: 0.1, unscored: 1.0}", "raise", "error"),
+        ("thresholds: {raises: 0.5}", "raise", "error"),
+        ("thresholds: {em: 0.5, raises: 0.5}", "raise", "error"),
+        ("metric_weights: {em: 0, raises: 1}", "raise", "error"),
+        ("gates: {raises: 0.1, unscored: {raises: 1.0}}", "raise", "passed"),  # tolerated
+        ("gates: {em: 0.0, unscored: 1.0}", "raise", "passed"),  # no bound asks for it
+        ("thresholds: {em: 0.5}", "raise", "failed"),
+        ("thresholds: {raises: 0.5}", "x", "passed"),
+        ("thresholds: {raises: 0.5}", "wrong", "passed"),
+        ("thresholds: {em: 0.5}", "wrong", "failed"),
+    ],
+)
+def test_a_test_that_skips_because_a_metric_failed_did_not_pass(
+    project: Project, judged: str, answer: str, outcome: str
+) -> None:
+    """[G1] What cannot be judged is an ERROR of the case, also where the test swallows it."""
+    project.with_broken_metrics()
+    project.file(
+        "eval.yaml",
+        f"name: qa\nmetrics: [em, raises]\n{judged}\n"
+        f"dataset: [{{id: a, answer: {answer}, references: [x]}}, "
+        "{id: b, answer: x, references: [x]}]\n",
+    )
+    swallowed = ("try:", "    rageval.check()", "except BaseException:", "    pass")
+    project.tested_by(*swallowed, "pytest.skip('later')", of="eval.yaml")
+    result = project.pytest()
+    assert project.outcomes() == {"a": outcome, "b": "passed"}
+    assert (result.ret == pytest.ExitCode.OK) is (outcome == "passed")
+
+
 def test_a_sample_that_is_never_checked_is_no_missing_metric(project: Project) -> None:
     """[G1] Leave is for metrics that fail, not for tests that do not ask."""
     project.file(

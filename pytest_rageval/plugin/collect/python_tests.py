@@ -95,16 +95,20 @@ class TestedCase:
     def case_outcome(self, reported: Outcome) -> Outcome:
         """Return the outcome of the case, given that of the test.
 
-        A failed test may be an ERROR of the case; one that skips after its check passed or failed.
+        A test that failed or skips may be an ERROR of the case; one that skips after its check
+        passed or failed.
         """
-        if reported == "skipped" and self.result is not None:
-            # It was scored: as skipped, it would be missing from every figure.
-            return "failed" if shortfalls(self.result, self.plan.info.thresholds) else "passed"
-        if reported != "failed":
+        if reported not in ("failed", "skipped"):
             return reported
         if self.result is None:
-            return "error" if self.refused else reported
-        return "error" if reasons_unjudged(self.plan, self.result) else reported
+            return "error" if self.refused and reported == "failed" else reported
+        if reasons_unjudged(self.plan, self.result):
+            return "error"
+        # It was scored: as skipped, it would be missing from every figure.
+        has_passed = reported == "skipped" and not shortfalls(
+            self.result, self.plan.info.thresholds
+        )
+        return "passed" if has_passed else "failed"
 
 
 class Checker:
