@@ -634,6 +634,40 @@ def test_a_sample_that_was_scored_is_in_the_figures_though_the_test_skips(
 
 
 @pytest.mark.parametrize(
+    ("beside", "outcome"),
+    [
+        ("'confidence': 'very'", "error"),
+        ("'confidence': 80", "error"),
+        ("'na_prob': -1", "error"),
+        ("'citations': 1.5", "error"),
+        ("'confidence': 0.9, 'citations': []", "passed"),
+        ("'confidence': '0.9'", "passed"),
+        ("'confidence': True", "error"),
+        ("'confidence': None, 'citations': None", "passed"),
+        ("'citations': [1]", "passed"),
+        ("'citations': '[1]'", "passed"),
+        ("'sources': 5", "passed"),  # nobody asks for it
+        ("'latency': 'very'", "passed"),
+    ],
+)
+def test_what_an_answer_says_beside_its_text_has_to_be_readable(
+    project: Project, beside: str, outcome: str
+) -> None:
+    """As an answer that is none: an ERROR of the case that says why, and no traceback of ours."""
+    project.file(
+        "eval.yaml",
+        "name: qa\nmetrics: [em, citation_validity]\ncitations: {style: brackets, base: 1}\n"
+        "gates: {em: {selective: {coverage: 0.5, min: 0.5}}, unscored: 1.0}\n"
+        "dataset: [{id: a, contexts: [c], references: [x], citations: [1]}]\n",
+    )
+    project.tested_by(f"rageval.check({{'answer': 'x', {beside}}})", of="eval.yaml")
+    said = project.pytest().stdout.str()
+    assert project.outcomes() == {"a": outcome}
+    assert ("TypeError: rageval.check: its " in said) is (outcome == "error")
+    assert "ask_target.py" not in said
+
+
+@pytest.mark.parametrize(
     ("judged", "answer", "outcome"),
     [
         ("gates: {raises: 0.1, unscored: 1.0}", "raise", "error"),

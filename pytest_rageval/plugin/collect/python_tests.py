@@ -138,7 +138,8 @@ class Checker:
         contexts, ids in the data do not count; beside another answer, citations and confidence do
         not. Returns the result if it can be judged and meets the thresholds; else the test fails,
         or is xfailed where that is tolerated. Raises TypeError for a value that is not an answer,
-        such as None, and RuntimeError for a second check of the sample. An empty text is an answer.
+        such as None, or has a confidence or citations that cannot be read, and RuntimeError for a
+        second check of the sample. An empty text is an answer.
         """
         __tracebackhide__ = True
         sample = self._answered(answer, contexts, retrieved_ids)
@@ -173,13 +174,13 @@ class Checker:
             )
         said = {"contexts": contexts, "retrieved_ids": retrieved_ids}
         given = {name: value for name, value in said.items() if value is not None}
+        plan, keeps_text = self._case.plan, answer is NOT_GIVEN
         try:
             found = _answer(answer, given)
+            return filled(self.sample, found, plan.beside, plan.top_k, keeps_text=keeps_text)
         except TargetError as error:
             self._case.refused = f"rageval.check: {error}"
             raise TypeError(self._case.refused) from None
-        plan = self._case.plan
-        return filled(self.sample, found, plan.beside, plan.top_k, keeps_text=answer is NOT_GIVEN)
 
     def _score(self, sample: Sample) -> SampleResult:
         plan = self._case.plan
