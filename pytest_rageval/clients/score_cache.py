@@ -29,7 +29,7 @@ from pytest_rageval.clients.cache import (
 )
 from pytest_rageval.clients.jsonl_log import read_bytes
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.model import Count, LeftOut, Score, Value, json_plain
+from pytest_rageval.model import Count, LeftOut, Score, Value, plain_details
 from pytest_rageval.text.json_value import digest
 
 _HEAD_DIGITS = 16
@@ -124,7 +124,7 @@ def _to_entry(score: Score, answers: int) -> dict[str, Any]:
     return {
         "value": score.value,
         "reason": score.reason,
-        "details": json_plain(score.details),
+        "details": plain_details(score.details),
         "answers": answers,
         **({"replies": dict(score.replies)} if score.replies else {}),
         **({"left_out": score.left_out} if score.left_out else {}),

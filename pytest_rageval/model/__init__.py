@@ -102,6 +102,7 @@ from pytest_rageval.model.value import (
     is_no_value,
     json_plain,
     plain_cell,
+    plain_details,
     value_text,
 )
 
@@ -191,6 +192,7 @@ __all__ = [
     "is_no_value",
     "json_plain",
     "plain_cell",
+    "plain_details",
     "title_of",
     "value_text",
     "verdicts_of",

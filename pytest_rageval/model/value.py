@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, make_dataclass
 from datetime import timedelta
 from functools import cache
@@ -273,11 +273,11 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(part)
 
 
-def json_plain(value: Any) -> Any:
+def json_plain(value: Any, other: Callable[[Any], Any] = str) -> Any:
     """Return a value as JSON can say it.
 
     NaN and infinities become None, keys text, sets sorted lists, numpy's booleans Python's, and any
-    other object its text: most numbers of numpy, too.
+    ``other`` object its text: most numbers of numpy, too.
     """
     if value is None or isinstance(value, str | bool):
         return value
@@ -286,14 +286,26 @@ def json_plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): json_plain(part) for key, part in value.items()}
+        return {str(key): json_plain(part, other) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [json_plain(part) for part in value]
+        return [json_plain(part, other) for part in value]
     if isinstance(value, set | frozenset):
-        return sorted((json_plain(part) for part in value), key=repr)
+        return sorted((json_plain(part, other) for part in value), key=repr)
     if type(value).__name__ in ("bool_", "bool"):  # numpy's: its text would count as true
         return bool(value)
-    return str(value)
+    return other(value)
+
+
+def plain_details(details: Any) -> Any:
+    """Return the details of a score as JSON can say them, with numpy's numbers as numbers."""
+    return json_plain(details, _number_or_text)
+
+
+def _number_or_text(value: Any) -> Any:
+    # Its functions and types have no dtype; a duration is of kind m.
+    dtype = getattr(value, "dtype", None) if type(value).__module__ == "numpy" else None
+    is_number = getattr(dtype, "kind", "") in ("i", "u", "f") and not value.shape
+    return json_plain(value.item()) if is_number else str(value)
 
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]

@@ -17,7 +17,7 @@ from pytest_rageval.engine.module_digests import digests_of
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, MetricSource, Plan
 from pytest_rageval.engine.scoring.score_sample import computed_scores
 from pytest_rageval.errors import describe_error
-from pytest_rageval.model import LeftOut, Sample, Score, json_plain
+from pytest_rageval.model import LeftOut, Sample, Score, plain_details
 from pytest_rageval.scenario.schema import EmptyAnswer
 from pytest_rageval.text.codec import as_json
 
@@ -119,7 +119,7 @@ def _score_of(name: str, value: float | None, remark: Remark | None) -> Score:
 
 def _remark(score: Score) -> Remark:
     """Return reason, details and error as plain objects, whatever a user's metric made them of."""
-    details = None if score.details is None else as_json(json_plain(score.details))
+    details = None if score.details is None else as_json(plain_details(score.details))
     reason = None if score.reason is None else str(score.reason)
     error = None if score.error is None else str(score.error)
     return reason, details, error, score.left_out

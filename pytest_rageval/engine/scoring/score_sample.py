@@ -32,7 +32,7 @@ from pytest_rageval.model import (
     Sample,
     SampleResult,
     Score,
-    json_plain,
+    plain_details,
 )
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS, NAMED
 from pytest_rageval.stats.weights import DEFAULT_WEIGHT, resolve_weight, weighted_mean
@@ -434,7 +434,7 @@ def _remarks(scores: list[Score]) -> dict[str, Any]:
         if score.reason is not None:
             remarks.setdefault("reasons", {})[score.metric] = str(score.reason)
         if score.details is not None:
-            remarks.setdefault("details", {})[score.metric] = json_plain(score.details)
+            remarks.setdefault("details", {})[score.metric] = plain_details(score.details)
         if score.error is not None:
             remarks.setdefault("errors", {})[score.metric] = str(score.error)
         if score.replies is not None:
