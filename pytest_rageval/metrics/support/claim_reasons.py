@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from pytest_rageval.stats.wording import counted
 _LISTED: Final = 3
 _WIDTH: Final = 120
 ONLY_HISTORY: Final = "only the history supports it"
+_NO_CONTRADICTION: Final = re.compile(r"(?:neither|nor|not|n['’]t) contradict|(?:不|没有|无)矛盾")
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ def _contradiction(claims: Claims, claim: Statement) -> str:
     """Return the first reason of a context, or of the history, that speaks of a contradiction."""
     for source in claims.table.row.evidence:
         said = claims.table.reason(claim, source)
-        if "contradict" in said.lower() or "矛盾" in said:
+        without_denials = _NO_CONTRADICTION.sub("", said.lower())
+        if "contradict" in without_denials or "矛盾" in without_denials:
             return _said(source.name, said)
     return ""
 

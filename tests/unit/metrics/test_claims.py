@@ -14,7 +14,7 @@ from claim_tables import ALL, ANSWER, HISTORY, REFERENCE, Table, context, metric
 from scripted_models import ScriptedJudge
 
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.metrics.support.table import SupportRow
+from pytest_rageval.metrics.support.table import Source, SupportRow, SupportTable
 from pytest_rageval.model import Score
 
 OF_ANSWER = ("claim_precision", "noise_in_relevant", "noise_in_irrelevant", "hallucination")
@@ -239,6 +239,41 @@ def test_a_context_that_contradicts_is_named() -> None:
         '1 of 3 answer claims in no context: "claim 3 of the answer" '
         "(contexts[2]: it contradicts the source)"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "is_named"),
+    [
+        ("It contradicts the claim", True),
+        ("the source CONTRADICTS it: 30 days, not 14", True),
+        ("not supported, contradicted by the second sentence", True),
+        ("does not mention Rome and contradicts the date", True),
+        ("it not only contradicts the claim, it names another city", True),
+        ("No: it contradicts the source", True),
+        ("there is a contradiction in the year", True),
+        ("It does not contradict the city, but contradicts the year", True),
+        ("neither source agrees; both contradict it", True),
+        ("资料与此矛盾", True),
+        ("资料不支持，且相互矛盾", True),
+        ("It neither supports nor contradicts the claim", False),
+        ("it neither contradicts nor supports it", False),
+        ("The source does not contradict it, but does not say it either", False),
+        ("It doesn't contradict this", False),
+        ("It doesn’t contradict this", False),
+        ("It cannot contradict what it does not name", False),
+        ("资料没有提到，也不矛盾", False),
+        ("The source says nothing of it", False),
+    ],
+)
+def test_a_contradiction_is_named_and_its_denial_is_none(
+    monkeypatch: pytest.MonkeyPatch, said: str, is_named: bool
+) -> None:
+    def says(_: SupportTable, __: object, source: Source) -> str:
+        return said if source.name == "contexts[2]" else ""
+
+    monkeypatch.setattr(SupportTable, "reason", says)
+    told = str(reason(a_table(), "claim_faithfulness"))
+    assert told.partition('answer"')[2] == (f" (contexts[2]: {said})" if is_named else "")
 
 
 def test_three_claims_are_named_and_the_others_counted() -> None:
