@@ -114,6 +114,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
+    expect("targets", targets or None, Mapping, "a mapping of variants' names to functions")
     given, workers = overrides_of(overrides), workers_of(executor)
     defined = variants if isinstance(variants, Mapping) else _of_mapping(scenario)
     scenario, shared = take_out(scenario, None, dataset)
@@ -199,10 +200,13 @@ def _chosen(
     known: tuple[str, ...], wanted: Iterable[str] | None, given: Iterable[str]
 ) -> tuple[str, ...]:
     """Return the variants to evaluate, in the order of the scenario; raises OptionError."""
-    if isinstance(wanted, str):
-        raise OptionError([Problem("variants", f"expected a list of names, found {wanted!r}")])
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable | None):
+        raise OptionError([Problem("variants", f"expected a list of names, found {wanted!r:.80}")])
     named = known if wanted is None else tuple(wanted)
-    unknown = [name for name in (*named, *given) if name not in known]
+    names: list[Any] = [*named, *given]
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise OptionError([Problem("variants", f"a name must be text, found {wrong[0]!r:.80}")])
+    unknown = [name for name in names if name not in known]
     if unknown:
         message = unknown_variant(unknown[0], known) if known else "the scenario has no variants"
         raise OptionError([Problem("variants", message)])
@@ -236,6 +240,7 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
         message = "expected a mapping of names to runs: {'before': ..., 'after': ...}"
         raise OptionError([Problem("runs", message)])
     spec = _spec(of=of, at_least=at_least, alpha=alpha, min_pairs=min_pairs, anyway=anyway)
+    expect("write_to", write_to, (str, os.PathLike), "a path")
     names: list[Any] = list(runs)
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise OptionError([Problem("runs", "a run's name must be text that is not empty")])
@@ -279,6 +284,10 @@ def _argument(key: re.Match[str]) -> str:
 def _result(name: str, run: str | os.PathLike[str] | ScenarioResult) -> ScenarioResult:
     if isinstance(run, ScenarioResult):
         return replace(run, info=replace(run.info, variant=name))
+    if not isinstance(run, str | os.PathLike):
+        kind = type(run).__name__
+        message = f"{name!r}: expected a path or a result, found a value of type {kind}"
+        raise OptionError([Problem("runs", message)])
     return stored_result(Path(run), name)
 
 
@@ -286,7 +295,7 @@ def _check(results: Mapping[str, ScenarioResult], of: str, at_least: str | None)
     if len(results) < 2:
         raise OptionError([Problem("runs", f"expected two or more, found {len(results)}")])
     if at_least is not None and at_least not in results:
-        raise OptionError([Problem("at_least", unknown_variant(at_least, tuple(results)))])
+        raise OptionError([Problem("at_least", unknown_variant(str(at_least), tuple(results)))])
     for name, result in results.items():
         if of != WEIGHTED_SCORE and of not in result.metrics:
             known = ", ".join((*result.metrics, WEIGHTED_SCORE))

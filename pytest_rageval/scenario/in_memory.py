@@ -38,8 +38,15 @@ def overrides_of(given: Iterable[Override | str] | Changes) -> list[Override]:
             for key, value in given.items()
             for path, leaf in _below(steps_of(key), as_json_value(value, str(key)))
         ]
+    known: Any = given
+    changes = list(known) if isinstance(known, Iterable) else [known]
+    wrong = [change for change in changes if not isinstance(change, str | Override)]
+    if wrong:
+        message = f"expected a list of texts, or a mapping, found {shorten(repr(wrong[0]))}"
+        raise OptionError([Problem("overrides", message)])
     return [
-        set_override("overrides", change) if isinstance(change, str) else change for change in given
+        set_override("overrides", change) if isinstance(change, str) else change
+        for change in changes
     ]
 
 

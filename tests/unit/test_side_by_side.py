@@ -12,6 +12,7 @@ import pytest
 
 from pytest_rageval import compare_saved_runs, evaluate, evaluate_variants
 from pytest_rageval.errors import BaselineError, OptionError, ScenarioError
+from pytest_rageval.scenario.overrides import set_override
 
 
 def rows(right: int, count: int = 12) -> list[dict[str, Any]]:
@@ -223,6 +224,58 @@ def test_arguments_are_those_of_a_scenario_file(arguments: dict[str, Any], messa
     one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(3)})
     with pytest.raises(OptionError) as caught:
         compare_saved_runs({"a": one, "b": one}, **arguments)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"variants": 3}, "variants: expected a list of names, found 3"),
+        ({"variants": True}, "variants: expected a list of names, found True"),
+        ({"variants": [1, "high"]}, "variants: a name must be text, found 1"),
+        ({"variants": [None, "high"]}, "variants: a name must be text, found None"),
+        ({"variants": [{"low": {}}, {"high": {}}]}, "variants: a name must be text, found {"),
+        ({"variants": {1: {}, 2: {}}}, "variants: a name must be text, found 1"),
+        ({"targets": {1: len}}, "variants: a name must be text, found 1"),
+        ({"targets": len}, "targets: expected a mapping of variants' names to functions"),
+        ({"targets": [len, len]}, "targets: expected a mapping of variants' names to functions"),
+        ({"overrides": 3}, "overrides: expected a list of texts, or a mapping, found 3"),
+        ({"overrides": None}, "overrides: expected a list of texts, or a mapping, found None"),
+        ({"overrides": [{"limit": 1}]}, "overrides: expected a list of texts, or a mapping, found"),
+        ({"variants": ("low", "high"), "targets": {}, "overrides": []}, ""),
+        ({"variants": {"low": 1, "high": 2}.keys(), "targets": None}, ""),
+        ({"variants": iter(["low", "high"]), "targets": []}, ""),
+        ({"variants": {"low": None, "high": {}}, "overrides": ["dataset.limit=2"]}, ""),
+        ({"overrides": iter([set_override("it", "dataset.limit=2"), "dataset.seed=2"])}, ""),
+        ({"variants": None, "overrides": {"dataset.limit": 2}, "reports": []}, ""),
+    ],
+)
+def test_arguments_of_other_types_are_refused_with_what_is_allowed(
+    arguments: dict[str, Any], message: str
+) -> None:
+    if not message:
+        assert set(evaluate_variants(SCENARIO, **arguments).results) == {"low", "high"}
+        return
+    with pytest.raises(OptionError) as caught:
+        evaluate_variants(SCENARIO, **arguments)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("run", "arguments", "message"),
+    [
+        (3, {}, "runs: 'b': expected a path or a result, found a value of type int"),
+        (None, {}, "runs: 'b': expected a path or a result, found a value of type NoneType"),
+        ({}, {}, "runs: 'b': expected a path or a result, found a value of type dict"),
+        (b"x", {}, "runs: 'b': expected a path or a result, found a value of type bytes"),
+        ("same", {"write_to": 3}, "write_to: expected a path, found a value of type int"),
+        ("same", {"at_least": 3}, "at_least: unknown variant '3'. Known: a, b"),
+    ],
+)
+def test_runs_of_other_types_are_refused(run: Any, arguments: Any, message: str) -> None:
+    one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(3)})
+    with pytest.raises(OptionError) as caught:
+        compare_saved_runs({"a": one, "b": one if run == "same" else run}, **arguments)
     assert message in str(caught.value)
 
 
