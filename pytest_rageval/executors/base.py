@@ -132,7 +132,8 @@ class SchedulerWatch:
         if now < self._next_look:
             return ""
         if now - self._next_look > _PATIENCE_S / 2.0:
-            self._silent_since = None  # nobody had to look, for replies came
+            # Nobody had to look, for replies came: there were a scheduler and a worker.
+            self._silent_since = self._alone_since = None
         self._next_look = now + _LOOK_S
         try:
             # As client.nthreads() does, which would wait for a scheduler that has stopped.

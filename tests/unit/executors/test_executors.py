@@ -166,6 +166,8 @@ def _looks(
         ([_LOST, *[_LATE] * 31], "the scheduler does not answer, for 60 s: OSError: closed"),
         ([*[_LATE] * 31, {}, *[_LATE] * 32], "the scheduler does not answer, for 60 s: Timeout"),
         ([*[{}] * 20, *[_LATE] * 5, *[{}] * 7], "no worker is left, for 60 s"),
+        ([*[{}] * 20, *[_LATE] * 11, {}], "no worker is left, for 60 s"),
+        ([*[_ONE] * 5, *[{}] * 32], "no worker is left, for 60 s"),
     ],
 )
 def test_the_executor_of_a_cluster_that_is_gone_is_given_up(
@@ -190,6 +192,8 @@ def test_the_executor_of_a_cluster_that_is_gone_is_given_up(
         ([_ONE, _LATE] * 40, 2.0),
         ([_LOST, *[_LATE] * 29, _ONE] * 3, 2.0),
         ([_LATE] * 10, 100.0),  # nobody looked for long: replies came
+        ([{}] * 10, 100.0),
+        ([{}, {}, _LATE, {}], 33.0),
     ],
 )
 def test_a_scheduler_that_answers_now_and_then_lives(
