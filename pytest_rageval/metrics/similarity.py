@@ -64,14 +64,17 @@ class SemanticSimilarity:
         """Return the cosine, or 1.0 or 0.0 where there is a threshold.
 
         Unscored where the answer or all references are blank; an error where no cosine exists.
+        A blank reference keeps its place, so that the reason names that of the row.
         """
         answer = sample.answer or ""
-        references = [text for text in sample.references or () if text.strip()]
-        if not answer.strip() or not references:
+        references = sample.references or ()
+        asked = [text for text in references if text.strip()]
+        if not answer.strip() or not asked:
             empty = "answer" if not answer.strip() else "reference"
             return Score(self._name, None, reason=f"the {empty} is empty")
-        first, *others = await declared(models.embedding).embed([answer, *references])
-        found = [cosine(first, other) for other in others]
+        first, *others = await declared(models.embedding).embed([answer, *asked])
+        known = iter(others)
+        found = [cosine(first, next(known)) if text.strip() else None for text in references]
         cosines = [value for value in found if value is not None]
         if not cosines:
             return Score(self._name, None, error=_NO_DIRECTION)

@@ -122,7 +122,31 @@ def test_a_model_without_a_direction_has_failed(answer: str, reference: str) -> 
 def test_references_without_a_direction_are_passed_over() -> None:
     found = semantic("east", "nowhere", "", "northeast")
     assert found.value == pytest.approx(0.6)
-    assert found.reason == "similarity 0.60 with reference 2"
+    assert found.reason == "similarity 0.60 with reference 3"
+    assert found.details == {"similarities": [None, None, pytest.approx(0.6)]}
+
+
+@pytest.mark.parametrize(
+    ("references", "named", "similarities"),
+    [
+        (["northeast"], "", [0.6]),
+        (["northeast", "north"], " with reference 1", [0.6, 0.0]),
+        (["north", "northeast"], " with reference 2", [0.0, 0.6]),
+        (["northeast", "northeast"], " with reference 1", [0.6, 0.6]),
+        (["northeast", " "], " with reference 1", [0.6, None]),
+        (["", "northeast"], " with reference 2", [None, 0.6]),
+        (["north", "\u00a0", "northeast", "west"], " with reference 3", [0.0, None, 0.6, -1.0]),
+    ],
+)
+def test_the_named_reference_is_that_of_the_row(
+    references: list[str], named: str, similarities: list[float | None]
+) -> None:
+    """Blank ones, which a hook or Python may hand over, keep their places."""
+    found = semantic("east", *references)
+    assert found.reason == f"similarity 0.60{named}"
+    assert (found.details or {})["similarities"] == [
+        None if one is None else pytest.approx(one) for one in similarities
+    ]
 
 
 def test_all_texts_are_embedded_in_one_request() -> None:
