@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_rageval.datasets.cells import BadValueError, is_missing, plain_text
+from pytest_rageval.datasets.cells import BadValueError, is_filled, is_missing, plain_text
 from pytest_rageval.errors import shorten
 
 _ROLES: Final = ("answer", "text", "value", "content")
@@ -17,6 +18,9 @@ _SAY_NO: Final = frozenset({"false", "0", "0.0", "no", "wrong", "incorrect"})
 
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
+
+_VISIBLE: Final = re.compile(r"[^\s\u200b-\u200d\u2060\ufeff]")
+"""What a blank text lacks: blanks of any width, also none, are no answer."""
 
 
 def read_references(
@@ -31,7 +35,7 @@ def read_references(
         return reference_group(value) or None, None
     if not isinstance(value, list | tuple):
         text = "" if value is None else plain_text("references", value)
-        return (text,) if text.strip() else None, None
+        return (None if _is_blank(text) else (text,)), None
     if any(isinstance(part, list | tuple) for part in value):
         groups = tuple(group for part in value if (group := reference_group(part)))
         flat = tuple(reference for group in groups for reference in group)
@@ -43,7 +47,7 @@ def reference_group(value: Any) -> tuple[str, ...]:
     """Return the references in a list, or in one item: a text or an object; no blank ones."""
     parts = value if isinstance(value, list | tuple) else [value]
     found = (text for part in parts if not is_missing(part) for text in _references_in(part))
-    return tuple(text for text in found if text.strip())
+    return tuple(text for text in found if not _is_blank(text))
 
 
 def _references_in(part: Any) -> tuple[str, ...]:
@@ -101,4 +105,4 @@ def with_aliases(
 
 
 def _is_blank(value: Any) -> bool:
-    return is_missing(value) or value in ("", [], {})
+    return not (_VISIBLE.search(value) if isinstance(value, str) else is_filled(value))

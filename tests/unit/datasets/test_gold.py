@@ -27,6 +27,23 @@ Row = Callable[..., Sample | InvalidRow]
         ({"text": [], "answer_start": []}, None),
         ([{"content": "a"}, "b"], ("a", "b")),
         ({"answer": "yes", "text": "yes"}, ("yes",)),
+        ({"answer": None, "text": "yes"}, ("yes",)),
+        ({"answer": "", "text": ["yes"], "value": []}, ("yes",)),
+        ({"answer": " ", "text": "yes"}, ("yes",)),
+        ({"answer": "\u00a0", "text": "yes"}, ("yes",)),
+        ({"answer": "\u200b", "text": "yes"}, ("yes",)),
+        ({"answer": "\ufeff \u3000", "text": "\u00a0"}, None),
+        ({"text": ["\u200b", "yes", "\u2060"]}, ("yes",)),
+        (["\u200b", "\u00a0", "yes"], ("yes",)),
+        ("\u200b", None),
+        ("\u00a0\u200d", None),
+        # What shows is a reference, as it is.
+        ({"answer": 0}, ("0",)),
+        ({"answer": False}, ("False",)),
+        (
+            ["-", "√", "。", "\u200bParis", "می\u200cرود", "👩\u200d🔬", "\u00a0a\u00a0b"],
+            ("-", "√", "。", "\u200bParis", "می\u200cرود", "👩\u200d🔬", "\u00a0a\u00a0b"),
+        ),
     ],
 )
 def test_references_in_objects_are_read_by_role(
