@@ -302,10 +302,12 @@ def plain_details(details: Any) -> Any:
 
 
 def _number_or_text(value: Any) -> Any:
-    # Its functions and types have no dtype; a duration is of kind m.
-    dtype = getattr(value, "dtype", None) if type(value).__module__ == "numpy" else None
-    is_number = getattr(dtype, "kind", "") in ("i", "u", "f") and not value.shape
-    return json_plain(value.item()) if is_number else str(value)
+    # Its functions have no dtype, what describes a type no shape; a duration is of kind m.
+    is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    kind = value.dtype.kind if is_scalar else ""
+    if kind == "f":  # as it is shown: float32 has 0.87, not 0.8700000047683716
+        return json_plain(float(str(value)))
+    return value.item() if kind in ("i", "u") else str(value)
 
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]

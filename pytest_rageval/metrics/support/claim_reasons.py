@@ -22,7 +22,10 @@ from pytest_rageval.stats.wording import counted
 _LISTED: Final = 3
 _WIDTH: Final = 120
 ONLY_HISTORY: Final = "only the history supports it"
-_NO_CONTRADICTION: Final = re.compile(r"(?:neither|nor|not|n['’]t) contradict|(?:不|没有|无)矛盾")
+_NO_CONTRADICTION: Final = re.compile(
+    r"(?:\b(?:no|neither|nor|(?:can)?not)|n['’]t) (?:support\w* n?or )?(?:directly )?contradict"
+    "|(?<!并非)(?<!不是)(?<![有不])(?:不|不存在|[没沒]有|[没沒]有任何|[无無]|未发现)矛盾"
+)
 
 
 @dataclass(frozen=True)

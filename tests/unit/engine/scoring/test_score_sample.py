@@ -173,20 +173,22 @@ def test_numbers_of_numpy_in_details_are_numbers(plan_of: Callable[..., Plan]) -
     """What is no number stays its text, or what JSON has for it."""
     numpy = pytest.importorskip("numpy")
     told = {
-        "floats": [numpy.float32(0.5), numpy.float16(2), numpy.float64(0.1), numpy.float32("nan")],
+        "floats": [numpy.float32(0.87), numpy.float16(2), numpy.float64(0.1), numpy.float32("nan")],
         "whole": (numpy.int64(3), numpy.uint8(4), numpy.array(5), {numpy.int32(6)}),
         numpy.int64(7): numpy.bool_(False),
         "others": [numpy.array([1, 2]), numpy.str_("8"), numpy.timedelta64(9, "D"), 1 + 2j],
         "of_numpy": [numpy.sin, numpy.dtype("f4"), numpy.array(["a"]), numpy.complex64(1)],
+        "limits": [numpy.iinfo("u1")],
         "plain": [None, True, 1, 1.5, "1", numpy.datetime64("2026-11-30"), float("inf")],
     }
     found = score_case(plan_of(fake("m", Score("m", 1.0, details=told))), SAMPLE)
     assert found.details["m"] == {
-        "floats": [0.5, 2.0, 0.1, None],
+        "floats": [0.87, 2.0, 0.1, None],
         "whole": [3, 4, 5, [6]],
         "7": False,
         "others": ["[1 2]", "8", "9 days", "(1+2j)"],
         "of_numpy": ["<ufunc 'sin'>", "float32", "['a']", "(1+0j)"],
+        "limits": [str(numpy.iinfo("u1"))],
         "plain": [None, True, 1, 1.5, "1", "2026-11-30", None],
     }
     assert [type(one) for one in found.details["m"]["whole"][:3]] == [int, int, int]
