@@ -1,12 +1,14 @@
 """JSON Schema, as far as checks of answers use it: reading a schema, and why a value does not fit.
 
 What is not known here is refused, so that no rule is left out in silence. Nothing is fetched.
+Texts and keys are compared in Unicode's form NFC; a pattern and a length take a text as it is.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import lru_cache
@@ -153,12 +155,15 @@ def _wrong_size(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[s
 def _wrong_parts(
     value: dict[str, Any], schema: Mapping[str, Any], search: Search, where: str
 ) -> Iterator[str]:
-    known = schema.get("properties", {})
+    known = {_whole(name): rule for name, rule in schema.get("properties", {}).items()}
+    names = set(map(_whole, value))
     yield from (
-        f"{where} lacks {name!r}" for name in schema.get("required", ()) if name not in value
+        f"{where} lacks {name!r}"
+        for name in schema.get("required", ())
+        if _whole(name) not in names
     )
     for name, part in value.items():
-        rule = known[name] if name in known else schema.get("additionalProperties", True)
+        rule = known.get(_whole(name), schema.get("additionalProperties", True))
         yield from _misfits(part, rule, search, f"{where}.{name}")
 
 
@@ -170,13 +175,15 @@ def _is_of(value: Any, name: str) -> bool:
 
 
 def json_key(value: Any) -> str:
-    """Return a text that is equal for equal JSON values: true is not 1, and 1.0 is."""
+    """Return a text that is equal for equal JSON values: true is not 1; 1.0 is, é is e and ´."""
     return json.dumps(_whole(value), sort_keys=True)
 
 
 def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)  # JSON may escape what is put together
     if isinstance(value, dict):
-        return {key: _whole(part) for key, part in value.items()}
+        return {_whole(key): _whole(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_whole(part) for part in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
