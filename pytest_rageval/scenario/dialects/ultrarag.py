@@ -6,7 +6,8 @@ from pathlib import PurePath
 from typing import Any
 
 from pytest_rageval.errors import did_you_mean, shorten
-from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.data_specs import ALIASES
+from pytest_rageval.scenario.fields import GRADE, KEY_OF
 from pytest_rageval.scenario.short_forms import expand_short_forms
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted
 
@@ -20,6 +21,7 @@ _TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run
 _DATASET_KEYS_AT_TOP = ("qrels_path", "run_path", "queries_path", "missing_queries")
 OF_RUNS = ("mrr", "map", "recall", "ndcg", "precision")
 KS = (1, 5, 10, 20, 50, 100)
+_KEYS_OF_A_KEY_MAP = (*KEY_OF, GRADE, ALIASES)
 # Measures of the whole ranking: they get none of UltraRAG's cutoffs.
 _WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref", "infap", "rbp")
 
@@ -123,16 +125,16 @@ def _translate_benchmark(tree: YamlTree) -> list[str]:
 
 
 def _leave_names_out(tree: YamlTree) -> list[str]:
-    """Take names that are no field here out of the ``key_map``; return a warning for each."""
+    """Take out of the ``key_map`` what no ``key_map`` here may have; return a warning for each."""
     key_map = tree.data["dataset"].get("key_map") if tree.has(("dataset", "key_map")) else None
     if not isinstance(key_map, dict):
         return []
-    others = [name for name in key_map if name not in FIELD_OF]
+    others = [name for name in key_map if name not in _KEYS_OF_A_KEY_MAP]
     for name in others:
         del key_map[name]
     return [
         f"benchmark.key_map.{name}: is no field here; the column stays metadata."
-        f"{did_you_mean(name, FIELD_OF)}"
+        f"{did_you_mean(name, _KEYS_OF_A_KEY_MAP)}"
         for name in others
     ]
 
