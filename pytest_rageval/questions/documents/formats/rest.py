@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import dropwhile
 from typing import Final
 
 from pytest_rageval.questions.documents.base import DocumentFormat, Part
@@ -30,6 +31,8 @@ _NOT_SHOWN_NAMES: Final = (
 _NOT_SHOWN: Final = frozenset(_NOT_SHOWN_NAMES.split())
 """Directives whose lines a reader does not see, or not as text."""
 _OPTION: Final = re.compile(r"[ \t]*:[\w -]+:(?:[ \t]|$)")
+_HIDDEN_OPTION: Final = re.compile(r"[ \t]*:(?!(?:caption|header|subtitle):)[a-z-]+:(?:[ \t]|$)")
+"""An option of a directive that is known here, unless a reader sees its value."""
 _NOTE: Final = re.compile(r"[ \t]*\.\.[ \t]+\[[^\]\s]+\](?:[ \t]+|$)")
 """A footnote, or a citation."""
 _END: Final = re.compile(r"""[.!?。！？]["'”’)*`_]*[ \t]*$""")
@@ -110,10 +113,11 @@ def _explicit(lines: Sequence[Line], at: int, parts: Parts) -> int:
     end = _indented_end(lines, at + 1, _indent(lines[at]))
     found = _DIRECTIVE.match(lines[at].text)
     name = found[1].rpartition(":")[2].lower() if found else ""
+    body: Sequence[Line] = [*dropwhile(_is_hidden, lines[at + 1 : end])]
     if name in _CODE:
-        parts.whole([*lines[at + 1 : end]])
+        parts.whole([*body])
     elif name in _TEXTS:
-        _add_text(parts, lines[at], found, lines[at + 1 : end])
+        _add_text(parts, lines[at], found, body)
     elif found:
         body = _without_options(lines[at + 1 : end])
         if name not in _NOT_SHOWN and any(_END.search(line.text) for line in body):
@@ -121,6 +125,11 @@ def _explicit(lines: Sequence[Line], at: int, parts: Parts) -> int:
     elif note := _NOTE.match(lines[at].text):
         _add_text(parts, lines[at], note, lines[at + 1 : end])
     return end
+
+
+def _is_hidden(line: Line) -> bool:
+    """Return whether a line right behind that of a directive is an option, and no sentence."""
+    return bool(_HIDDEN_OPTION.match(line.text)) and not _END.search(line.text)
 
 
 def _add_text(parts: Parts, line: Line, found: re.Match[str] | None, body: Sequence[Line]) -> None:

@@ -261,12 +261,42 @@ def test_rest_without_what_no_reader_sees(read: Read, block: str) -> None:
         (f".. details::\n   {COSTS_ZH}", COSTS_ZH),
         (f".. [1] {COSTS}\n   {COSTS}", f"{COSTS}\n   {COSTS}"),
         (f".. [#who] {COSTS}", COSTS),
+        (f".. note::\n\n   :who: Ann\n\n   {COSTS}", f":who: Ann\n\n   {COSTS}"),
+        (f".. note::\n   :Author: {COSTS}", f":Author: {COSTS}"),
+        (f".. note::\n   :warning: {COSTS}", f":warning: {COSTS}"),
+        (f".. versionchanged:: 3\n   :func:`x` is new.\n   {COSTS}", f"x` is new.\n   {COSTS}"),
+        (f".. tip::\n   :param x: {COSTS}", f":param x: {COSTS}"),
+        (f".. hint::\n   {COSTS}\n   :class: it", f"{COSTS}\n   :class: it"),
+        (f".. sidebar:: A\n   :subtitle: B\n\n   {COSTS}", f"A\n   :subtitle: B\n\n   {COSTS}"),
+        (f".. code::\n   :caption: a.py\n\n   {CODE}", f":caption: a.py\n\n   {CODE}"),
+        (f".. csv-table::\n   :header: a, b\n\n   {COSTS}", f":header: a, b\n\n   {COSTS}"),
+        (f".. code::\n\n   :who: Ann\n   {COSTS}", f":who: Ann\n   {COSTS}"),
     ],
 )
 def test_rest_loses_no_text_that_a_reader_sees(read: Read, block: str, expected: str) -> None:
     """In directives of any name, and in footnotes."""
     found = sections(read({"a.rst": f"Costs\n=====\n\n{block}\n"}))
     assert [(path, text[-len(expected) :]) for path, text in found] == [("Costs", expected)]
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (f".. note::\n   :class: dropdown\n   :name: who-pays\n\n   {COSTS}", COSTS),
+        (f".. note::\n   :class: dropdown\n   {COSTS}", COSTS),
+        (f".. tip:: {COSTS}\n   :class: dropdown", COSTS),
+        (f".. code-block:: python\n   :linenos:\n   :emphasize-lines: 1,3\n\n   {CODE}", CODE),
+        (f".. list-table::\n   :header-rows: 1\n\n   * - {COSTS}", f"* - {COSTS}"),
+        (
+            f".. csv-table::\n   :widths: 1 2\n   :header: a, b\n\n   {COSTS}",
+            f":header: a, b\n\n   {COSTS}",
+        ),
+    ],
+)
+def test_options_of_a_directive_in_rest_are_no_text(read: Read, block: str, expected: str) -> None:
+    """But those that a reader sees."""
+    ((path, text),) = sections(read({"a.rst": f"Costs\n=====\n\n{block}\n"}))
+    assert (path, text.strip()) == ("Costs", expected)
 
 
 def test_html_is_what_a_reader_sees(read: Read) -> None:
