@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -186,19 +186,26 @@ def _strip(text: str, rule: CitationRule, most: int | None) -> _Stripped:
     markers = find_markers(kept, rule, most)
     if not markers:
         return _Stripped(text if kept == text else kept.rstrip(), [], [])
-    stripped, places = _cut(kept, markers)
+    stripped, places, _ = _cut(kept, markers)
     # What is left may form a marker anew, as in "[[1]2]": it goes too, and cites nothing.
     while again := find_markers(rest := _without_lists(stripped), rule, most):
-        stripped, _ = _cut(rest, again)
+        stripped, _, cuts = _cut(rest, again)
+        places = [(_moved(place, cuts), is_first) for place, is_first in places]
     lead = len(rest) - len(rest.lstrip())
     places = [(max(place - lead, 0), is_first) for place, is_first in places]
     return _Stripped(rest.strip(), places, markers)
 
 
-def _cut(text: str, markers: list[Marker]) -> tuple[str, list[tuple[int, bool]]]:
-    """Return ``text`` without markers and the blanks before them, and where each of them was."""
+def _cut(
+    text: str, markers: list[Marker]
+) -> tuple[str, list[tuple[int, bool]], list[tuple[int, int, int]]]:
+    """Return ``text`` without markers and the blanks before them, and where each of them was.
+
+    Of each cut also its begin and end in ``text``, and how long the text is that stays before it.
+    """
     pieces: list[str] = []
     places: list[tuple[int, bool]] = []
+    cuts: list[tuple[int, int, int]] = []
     length = end = 0
     for run in _runs(text, markers):
         start, stop = _around(text, run)
@@ -213,7 +220,17 @@ def _cut(text: str, markers: list[Marker]) -> tuple[str, list[tuple[int, bool]]]
         elif _would_join(text, start, end):
             pieces.append(" ")
             length += 1
-    return "".join([*pieces, text[end:]]), places
+        cuts.append((start, end, length))
+    return "".join([*pieces, text[end:]]), places, cuts
+
+
+def _moved(place: int, cuts: list[tuple[int, int, int]]) -> int:
+    """Return where a place in a text is after ``cuts`` of it; where the cut was that it is in."""
+    at = bisect_right(cuts, place, key=lambda cut: cut[0]) - 1
+    if at < 0:
+        return place
+    _, end, length = cuts[at]
+    return length + max(0, place - end)
 
 
 def _runs(text: str, markers: list[Marker]) -> list[list[Marker]]:

@@ -91,6 +91,29 @@ def test_many_contexts_make_large_numbers_citations() -> None:
             "It cost $5 [1]; that was cheap, e.g. for Dr. Who [2].",
             [("It cost $5; that was cheap, e.g. for Dr. Who.", (1, 2))],
         ),
+        (
+            "It is [[1]].\nIt was [2].\n[3] So.",
+            [("It is.", (1,)), ("It was.", (2,)), ("So.", (3,))],
+        ),
+        (
+            "A is [[1], 2]. B is [3]. C is [4].",
+            [("A is [, 2].", (1,)), ("B is.", (3,)), ("C is.", (4,))],
+        ),
+        # What is left of the first one is a marker that cites nothing, and moves none behind it.
+        ("It is [[1]2]. It was [2]. So [3].", [("It is.", (1,)), ("It was.", (2,)), ("So.", (3,))]),
+        (
+            "It is [[1]2].\n[2] It was.\nSo.[3]",
+            [("It is.", (1,)), ("It was.", (2,)), ("So.", (3,))],
+        ),
+        ("[[1]2] It is. It was [2]. So [3].", [("It is.", (1,)), ("It was.", (2,)), ("So.", (3,))]),
+        (
+            "One [[[1]2]3] is. Two [2]. Six [[4]5]. Ten [5].",
+            [("One is.", (1,)), ("Two.", (2,)), ("Six.", (4,)), ("Ten.", (5,))],
+        ),
+        (
+            "A is [1]. B [[1]2]is. [[2]3] C is. [3]",
+            [("A is.", (1,)), ("B is.", (1, 2)), ("C is.", (3,))],
+        ),
     ],
 )
 def test_a_marker_belongs_to_the_sentence_before_it(
