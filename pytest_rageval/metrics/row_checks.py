@@ -41,6 +41,7 @@ class RowChecks:
         self._name = name
         self._checks = checks
         self._ignore_case: bool = getattr(options, "ignore_case", False)
+        self._slow: set[str] = set()
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the share in 0..1 by weight, with the checks that the answer fails.
@@ -66,7 +67,13 @@ class RowChecks:
         return Score(self._name, max(value, 0.0), reason, {"failed": listed})
 
     def _search(self, pattern: str, text: str, ignore_case: bool) -> bool:
-        return search(pattern, text, ignore_case or self._ignore_case)
+        if len(self._slow) >= _MOST_SLOW and pattern not in self._slow:
+            raise SlowPatternError(f"not searched: {_MOST_SLOW} other patterns were too slow")
+        try:
+            return search(pattern, text, ignore_case or self._ignore_case)
+        except SlowPatternError:
+            self._slow.add(pattern)
+            raise
 
 
 def _display(check: Check, latency_s: float | None) -> str:
@@ -121,7 +128,10 @@ LIMIT_S: Final = 2.0
 """How long one search may take."""
 
 _MOST_SLOW: Final = 10
-"""After so many slow patterns no further one is tried."""
+"""After so many slow patterns a metric tries no further one: rows cannot make a run last for hours.
+
+A later run has metrics of its own.
+"""
 
 # Only the end of a process stops a search. It ends by the watchdog of faulthandler, which needs no
 # turn of the interpreter: a search gives none.
@@ -160,8 +170,6 @@ class PatternSearch:
         with self._lock:
             if pattern in self._slow:
                 raise self._refusal(pattern, "on another answer")
-            if len(self._slow) >= _MOST_SLOW:
-                raise SlowPatternError(f"not searched: {_MOST_SLOW} other patterns were too slow")
             request = json.dumps([pattern, text, ignore_case, self._limit_s])
             try:
                 reply = self._ask(request)

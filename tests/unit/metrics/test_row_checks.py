@@ -12,6 +12,7 @@ import pytest
 from pytest_rageval import evaluate
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
+from pytest_rageval.metrics import row_checks
 from pytest_rageval.metrics.base import METRIC_REGISTRY, Metric, ScoringContext
 from pytest_rageval.metrics.row_checks import PatternSearch, SlowPatternError
 from pytest_rageval.model import Sample
@@ -183,12 +184,20 @@ def test_a_slow_pattern_is_an_error_of_its_sample() -> None:
         search.close()
 
 
-def test_after_many_slow_patterns_none_is_tried() -> None:
-    """[A28] Hostile rows cannot make a run last for hours."""
-    search = PatternSearch(limit_s=0.01)
-    search._slow = {str(number) for number in range(10)}
-    with pytest.raises(SlowPatternError, match="10 other patterns were too slow"):
-        search("a", "a")
+def test_after_many_slow_patterns_a_metric_tries_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[A28] Hostile rows cannot make a run last for hours; a later run searches again."""
+    monkeypatch.setattr(row_checks, "search", search := PatternSearch(limit_s=0.05))
+    slow = [f"{SLOW}{number}" for number in range(10)]
+    rows = [{"answer": LONG, "must_match": [pattern]} for pattern in [*slow, slow[0], "a+"]]
+    try:
+        *_, again, other = run(rows, ["must_match"]).samples
+        assert "longer than 0.05 s on another answer" in again.errors["must_match"]
+        assert other.errors["must_match"] == "not searched: 10 other patterns were too slow"
+        found = run([rows[-1], rows[0], rows[-1]], ["must_match"]).samples
+        assert [sample.outcome for sample in found] == ["passed", "error", "passed"]
+        assert "on another answer" in found[1].errors["must_match"]
+    finally:
+        search.close()
 
 
 class _Interrupted:
