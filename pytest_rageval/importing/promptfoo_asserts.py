@@ -148,9 +148,11 @@ def _value(value: Any, variables: Mapping[str, Any], folder: Folder) -> Any:
 def _measured(
     kind: str, assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder
 ) -> Measured:
-    least = _number(assertion.get("threshold", _DEFAULTS.get(kind, 0.0)))
+    least = _number(assertion, "threshold", _DEFAULTS.get(kind, 0.0))
     if least <= 0.0:
         raise NotTakenError("without a threshold it decides nothing")
+    if not least <= 1.0:  # so is NaN
+        raise NotTakenError(f"no score reaches its threshold {least:g}; write one of at most 1")
     if kind not in _GOLD:
         return Measured(kind, least)
     gold = _value(assertion.get("value"), variables, folder)
@@ -171,12 +173,14 @@ def _checked(
 ) -> dict[str, Any]:
     base = kind.removeprefix("not-")
     if kind == "latency":
-        check: dict[str, Any] = {"max_latency_s": _number(assertion.get("threshold")) / 1000}
+        if not 0.0 < (most := _number(assertion, "threshold")) < 1e12:
+            raise NotTakenError(f"its threshold: expected milliseconds above 0, found {most:g}")
+        check: dict[str, Any] = {"max_latency_s": most / 1000}
     else:
         value = _value(assertion.get("value"), variables, folder)
         check = {kind: _check_value(base, value)}
     if "weight" in assertion:
-        check["weight"] = _number(assertion["weight"])
+        check["weight"] = _number(assertion, "weight")
     try:
         read_checks("value", [check])
     except ValueError as error:
@@ -256,11 +260,13 @@ def _space(part: str, *, in_class: bool) -> str:
     return f"[{'' if part == chr(92) + 's' else '^'}{SPACES}]"
 
 
-def _number(value: Any) -> float:
+def _number(assertion: Mapping[str, Any], key: str, default: float | None = None) -> float:
+    value = assertion.get(key, default)
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise NotTakenError(f"expected a number, found {shorten(repr(value))}") from None
+        found = shorten(repr(value))
+        raise NotTakenError(f"its {key}: expected a number, found {found}") from None
 
 
 _TRIM, _LOWER = "trim", "toLowerCase"

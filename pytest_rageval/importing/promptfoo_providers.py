@@ -17,7 +17,14 @@ from pytest_rageval.importing.base import (
     without_secrets,
 )
 from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
-from pytest_rageval.importing.templates import Path, env_name, is_template, names_in, rewritten
+from pytest_rageval.importing.templates import (
+    Path,
+    as_json,
+    env_name,
+    is_template,
+    names_in,
+    rewritten,
+)
 from pytest_rageval.importing.written_files import Code
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import parse_yaml
@@ -277,8 +284,23 @@ def _http(name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes) 
     path = _answer_path(config.get("transformResponse", config.get("responseParser")))
     if path:
         target["answer"] = path
+    _note_unsent(name, config, method, part, notes)
     _note_rest(name, config, set(_HTTP_KEYS), part, notes)
     return target
+
+
+def _note_unsent(
+    name: str, config: Mapping[str, Any], method: str, part: Part, notes: ImportNotes
+) -> None:
+    """Note what a request cannot send although its key is known."""
+    for key in ("headers", "queryParams"):
+        if config.get(key) and not isinstance(config[key], dict):
+            notes.add(
+                part.where, f"provider {_named(name)}: {key}", "is no mapping of names to texts"
+            )
+    if config.get("body") and method == "GET":
+        why = "is not sent with GET; write method: POST to send it"
+        notes.add(part.where, f"provider {_named(name)}: body", why)
 
 
 def _same_for_all(
@@ -300,7 +322,7 @@ def _body(body: Any, part: Part, notes: ImportNotes) -> Any:
             body = json.loads(body)
         except ValueError:
             return body_without_secrets(body, part.where, notes)
-    return without_secrets(body, part.where, notes, "body")
+    return without_secrets(as_json(body), part.where, notes, "body")
 
 
 def _answer_path(transform: Any) -> str | None:

@@ -128,3 +128,8 @@ def as_text(value: Any) -> str:
     if isinstance(value, list) and not any(isinstance(part, list | Mapping) for part in value):
         return ",".join(map(as_text, value))
     return json.dumps(value, ensure_ascii=False)
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JavaScript hands it over in JSON: a number without an end is null."""
+    return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)

@@ -11,17 +11,17 @@ from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported, NotTakenError
-from pytest_rageval.importing.templates import Piece, env_name, pieces
+from pytest_rageval.importing.templates import Piece, as_json, env_name, pieces
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
 from pytest_rageval.text.json_value import change_texts
 
 _COMMENTS = {
-    "dataset": "A row is a test: its asserts are under answer_checks and must_satisfy.",
+    "dataset": "A row is a test.",
     "target": "What is asked.",
     "variants": "One for each provider and prompt. All of them, or one: --rag-variant NAME",
-    "metrics": "Each metric is the share of a row's checks that hold.",
-    "thresholds": "A test passes when all of its checks hold.",
-    "judge": "It decides about must_satisfy.",
+    "thresholds": "A test passes when each of its scores reaches its threshold.",
+    "judge": "It gives the scores that only a model can give.",
     "embedding": "It compares texts by meaning.",
 }
 _NO_TARGET = """\
@@ -37,9 +37,14 @@ def scenario_text(imported: Imported, source: str, command: str) -> str:
     ``source`` is the name of the file that it was made of, ``command`` what runs it.
     """
     scenario = imported.scenario
+    checks = " and ".join(name for name in scenario.get("metrics", ()) if name in CHECK_FIELDS)
     parts = [f"# Made of {source} by pytest --rag-import. Run it with:  {command}\n"]
     for key, value in scenario.items():
         words = _COMMENTS.get(key, "")
+        if key == "dataset" and checks:
+            words += f" Its checks are under {checks}."
+        if key == "metrics" and checks:
+            words = f"{checks}: the share of a row's checks that hold."
         if key == "dataset" and any("vars" in row for row in imported.rows):
             words += "\nIts variables are under vars."
         if key == "thresholds" and imported.scripts:
@@ -178,7 +183,7 @@ def module_text(source: str, question: str | None, calls: Sequence[Call]) -> str
             name=call.name,
             file=call.code.file,
             function=call.code.function,
-            config=change_texts(json.loads(json.dumps(call.code.config, default=str)), _literal),
+            config=change_texts(as_json(call.code.config), _literal),
             prompt=prompt_pieces(call.prompt),
         )
         for call in calls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from promptfoo_files import imported
 
 from pytest_rageval.errors import ScenarioError
+from pytest_rageval.importing.written_files import scenario_text
 
 ASKED = 'prompts: ["{{question}}"]\nproviders: [openai:chat:gpt-4o-mini]\n'
 ONE = "tests: [{vars: {question: q}, assert: [{type: contains, value: a}]}]\n"
@@ -413,3 +415,107 @@ def test_keys_of_a_table_that_are_unknown_have_its_lines(tmp_path: Path) -> None
     table = "question,__expected,__prefix\na,b,Say\n"
     found = imported(tmp_path, f"{ASKED}tests: t.csv\n", t__csv=table)
     assert found.notes == [("t.csv:2", "test: __prefix: has no counterpart here")]
+
+
+@pytest.mark.parametrize(
+    ("config", "lost"),
+    [
+        ({"headers": "X-A: b"}, ["headers: is no mapping of names to texts"]),
+        ({"queryParams": [{"a": 1}]}, ["queryParams: is no mapping of names to texts"]),
+        ({"body": {"q": 1}, "method": "get"}, ["body: is not sent with GET; write method: POST"]),
+        ({"request": "POST / HTTP/1.1"}, ["request: has no counterpart here"]),
+        ({"headers": {"X-A": "b"}, "queryParams": {"a": 1}, "body": {"q": 1}}, []),
+        ({"headers": None, "queryParams": {}, "body": None, "method": "GET"}, []),
+        ({"headers": [], "body": "", "method": "GET"}, []),
+        ({"body": "q=1", "method": "PUT"}, []),
+        ({"body": [1]}, []),
+    ],
+)
+def test_what_a_request_cannot_send_is_listed(
+    tmp_path: Path, config: dict[str, Any], lost: list[str]
+) -> None:
+    """[E22] No part of a provider goes in silence."""
+    provider = json.dumps({"id": "https://a.org/ask", "config": config})
+    found = imported(tmp_path, f'prompts: ["{{{{q}}}}"]\nproviders: [{provider}]\n{ONE}')
+    said = [what.removeprefix("provider 'https://a.org/ask': ") for _, what in found.notes]
+    assert [one[: len(part)] for one, part in zip(said, lost, strict=True)] == lost
+
+
+@pytest.mark.parametrize(
+    ("asked", "threshold", "why"),
+    [
+        ("type: similar, value: a, threshold: 0.8", 0.8, ""),
+        ("type: similar, value: a", 0.75, ""),
+        ("type: similar, value: a, threshold: 1", 1.0, ""),
+        ("type: similar, value: a, threshold: '0.5'", 0.5, ""),
+        ("type: answer-relevance, threshold: 1.0", 1.0, ""),
+        ("type: similar, value: a, threshold: .nan", None, "no score reaches its threshold nan"),
+        ("type: similar, value: a, threshold: 5", None, "no score reaches its threshold 5"),
+        ("type: similar, value: a, threshold: .inf", None, "no score reaches its threshold inf"),
+        ("type: similar, value: a, threshold: -.inf", None, "without a threshold it decides"),
+        ("type: similar, value: a, threshold: x", None, "its threshold: expected a number"),
+        ("type: latency", None, "its threshold: expected a number, found None"),
+        ("type: latency, threshold: 0", None, "its threshold: expected milliseconds above 0"),
+        ("type: latency, threshold: .nan", None, "its threshold: expected milliseconds above 0"),
+    ],
+)
+def test_a_threshold_that_no_answer_reaches_is_listed(
+    tmp_path: Path, asked: str, threshold: float | None, why: str
+) -> None:
+    """[E22] The scenario would be refused."""
+    asserts = f"[{{type: contains, value: a}}, {{{asked}}}]"
+    found = imported(tmp_path, f"{ASKED}tests: [{{vars: {{question: q}}, assert: {asserts}}}]\n")
+    thresholds = dict(found.scenario["thresholds"])
+    assert thresholds.pop("answer_checks") == 1.0
+    assert [*thresholds.values()] == ([] if threshold is None else [threshold])
+    assert [why in what for _, what in found.notes] == ([] if threshold else [True])
+
+
+def test_a_number_without_an_end_is_null_where_javascript_writes_json(tmp_path: Path) -> None:
+    """[E22] In a text it is a word; the written module did not know the name inf."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["{{q}}"]
+providers:
+  - {id: "file://ask.py", label: p, config: {a: .inf, b: [-.inf, .nan, 1, x]}}
+  - {id: "https://a.org/ask", label: h, config: {body: {t: .inf, u: 1.5, v: inf}}}
+tests: [{vars: {q: .inf}, assert: [{type: equals, value: .inf}]}]
+""",
+        ask__py="",
+    )
+    assert "'ask.py', 'call_api', {'a': None, 'b': [None, None, 1, 'x']}" in found.module
+    body = found.scenario["variants"]["h"]["target"]["body"]
+    assert body == {"t": None, "u": 1.5, "v": "inf"}
+    assert checks(found.rows) == [[{"equals": "Infinity"}]]
+
+
+@pytest.mark.parametrize(
+    ("test", "comments"),
+    [
+        (
+            "assert: [{type: contains, value: a}, {type: llm-rubric, value: b}]",
+            [
+                "A row is a test. Its checks are under answer_checks and must_satisfy.",
+                "answer_checks and must_satisfy: the share of a row's checks that hold.",
+            ],
+        ),
+        (
+            "assert: [{type: contains, value: a}]",
+            [
+                "A row is a test. Its checks are under answer_checks.",
+                "answer_checks: the share of a row's checks that hold.",
+            ],
+        ),
+        ("assert: [{type: similar, value: a}]", ["A row is a test."]),
+    ],
+)
+def test_comments_are_true_of_the_scenario_that_is_written(
+    tmp_path: Path, test: str, comments: list[str]
+) -> None:
+    """[E22] They named checks that no row had, and called each metric a share of checks."""
+    found = imported(tmp_path, f"{ASKED}tests: [{{vars: {{question: q}}, {test}}}]\n")
+    lines = scenario_text(found, "bot.yaml", "pytest bot").splitlines()
+    said = [line[2:] for line in lines if re.match("# (A row|answer|must|Each)", line)]
+    assert said == comments
+    assert "# A test passes when each of its scores reaches its threshold." in lines
