@@ -269,7 +269,7 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
 
 
 def _note_other_pages(document: dict[str, Any], rows: list[Any], file: DataFile) -> None:
-    """Add a note to a file that may be one page of an export.
+    """Add a note to a file that says that it is one page of an export.
 
     ``rows_at`` says that its rows are all: then nobody looks.
     """
@@ -277,7 +277,7 @@ def _note_other_pages(document: dict[str, Any], rows: list[Any], file: DataFile)
     said = part_of_export(document, len(rows))
     if key is not None and said:
         file.notes.append(
-            f"{file.shown}: it may be a page of an export, {said}: add the rows of the others to "
+            f"{file.shown}: {said}, and only the rows in it are judged: add the others to "
             "the file; or, if these are all that you want, write "
             f"{pair_text('rows_at', step_of(key))} (in 'dataset')"
         )

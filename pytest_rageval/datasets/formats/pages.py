@@ -47,7 +47,7 @@ def next_page(said: Mapping[str, Any]) -> str:
 
 
 def part_of_export(document: Mapping[str, Any], count: int) -> str:
-    """Return why the ``count`` rows of a document may be one page of several.
+    """Return what a document says of rows beside its ``count``: that it is one page of several.
 
     "" for a whole document. That may be pages that were joined, with what the first one said of
     itself: then it has more rows than it says a page has.
@@ -61,10 +61,10 @@ def part_of_export(document: Mapping[str, Any], count: int) -> str:
         is_full or total > count or (size > 0 and page == pages) or any(map(_PAGING.match, said))
     )
     if pages > 1 and has_page:  # a book has pages, too
-        return f"one of {pages} pages"
+        return f"it says that it is one of {pages} pages"
     if more := next_page(said):
-        return f"it says {more!r}"
-    return f"{count} of {total} rows" if is_full and total > count else ""
+        return f"it tells of a next page ({more!r})"
+    return f"it says that there are {total} rows" if is_full and total > count else ""
 
 
 def _is_said(name: str, value: Any) -> bool:

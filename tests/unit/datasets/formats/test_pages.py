@@ -68,29 +68,40 @@ def test_a_whole_document_is_no_page(load: Load, said: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        (LANGFUSE, "one of 60 pages"),
-        ({"page": 7, "pageSize": 2, "totalPages": 60}, "one of 60 pages"),
-        ({"limit": 2, "has_more": True}, "it says 'has_more'"),
-        ({"meta": {"per_page": 2}, "next_page_token": "eyJ="}, "it says 'next_page_token'"),
-        (LARAVEL, "it says 'links.next'"),
-        ({"object": "list", "has_more": True}, "it says 'has_more'"),
-        ({"next_cursor": "abc"}, "it says 'next_cursor'"),
-        ({"cursors": {"next": "abc"}}, "it says 'cursors.next'"),
-        ({"count": 120, "next": ADDRESS, "previous": None}, "it says 'next'"),
-        ({"pagination": {"page": 2, "total_pages": 3}}, "one of 3 pages"),
-        ({"meta": {"page": 3, "limit": 50, "totalPages": 3}}, "one of 3 pages"),
-        ({"meta": {"page": 1, "limit": 50, "totalItems": 90, "totalPages": 2}}, "one of 2 pages"),
-        ({"items_of": "x", "total": 120, "page": 1, "size": 2}, "2 of 120 rows"),
+        (LANGFUSE, "it says that it is one of 60 pages"),
+        ({"page": 7, "pageSize": 2, "totalPages": 60}, "it says that it is one of 60 pages"),
+        ({"limit": 2, "has_more": True}, "it tells of a next page ('has_more')"),
+        (
+            {"meta": {"per_page": 2}, "next_page_token": "eyJ="},
+            "it tells of a next page ('next_page_token')",
+        ),
+        (LARAVEL, "it tells of a next page ('links.next')"),
+        ({"object": "list", "has_more": True}, "it tells of a next page ('has_more')"),
+        ({"next_cursor": "abc"}, "it tells of a next page ('next_cursor')"),
+        ({"cursors": {"next": "abc"}}, "it tells of a next page ('cursors.next')"),
+        (
+            {"count": 120, "next": ADDRESS, "previous": None},
+            "it tells of a next page ('next')",
+        ),
+        ({"pagination": {"page": 2, "total_pages": 3}}, "it says that it is one of 3 pages"),
+        ({"meta": {"page": 3, "limit": 50, "totalPages": 3}}, "it says that it is one of 3 pages"),
+        (
+            {"meta": {"page": 1, "limit": 50, "totalItems": 90, "totalPages": 2}},
+            "it says that it is one of 2 pages",
+        ),
+        ({"items_of": "x", "total": 120, "page": 1, "size": 2}, "it says that there are 120 rows"),
     ],
     ids=str,
 )
-def test_what_may_be_a_page_is_a_warning(load: Load, said: dict[str, Any], reason: str) -> None:
+def test_what_says_that_it_is_a_page_is_a_warning(
+    load: Load, said: dict[str, Any], reason: str
+) -> None:
     """Its other rows are judged by nobody; they may have been left out on purpose."""
     found = load("r.json", json.dumps({"data": ROWS, **said}))
     assert [isinstance(case, Sample) for case in found.cases] == [True, True]
     (warning,) = found.warnings
     assert warning == (
-        f"r.json: it may be a page of an export, {reason}: add the rows of the others to the file; "
+        f"r.json: {reason}, and only the rows in it are judged: add the others to the file; "
         "or, if these are all that you want, write rows_at: data (in 'dataset')"
     )
 
