@@ -135,14 +135,18 @@ class Sources:
 
 
 def rule_of(sample: Sample, rule: CitationRule) -> CitationRule:
-    """Return how the answer of a sample cites: where it cites ids, with those that are numbers.
+    """Return how the answer of a sample cites: with the names of its sources.
 
-    Ids of more than four digits are left out: no style of ours reads such numbers.
+    Where it cites ids, also with those that are numbers. Ids of more than four digits are left out:
+    no style of ours reads such numbers.
     """
+    ids = (*(sample.retrieved_ids or ()), *(sample.reference_ids or ()))
+    named = (*ids, *(sample.context_ids or ()), *(sample.context_docs or ()), sample.doc_name)
+    named += tuple(map(str, sample.reference_citations or ()))
+    rule = replace(rule, names=frozenset(filter(None, map(_name, named))))
     if rule.of != "ids":
         return rule
-    names = (*(sample.retrieved_ids or ()), *(sample.reference_ids or ()))
-    return replace(rule, ids=frozenset(int(n) for n in names if re.fullmatch(r"\d{1,4}", n)))
+    return replace(rule, ids=frozenset(int(n) for n in ids if re.fullmatch(r"\d{1,4}", n)))
 
 
 def _name(text: str | None) -> str | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 Source = int | str
@@ -21,7 +22,7 @@ class CitationRule:
 
     ``style``: one of the known styles, ``auto`` for all of them (superscripts only if
     ``superscripts``), or a regular expression with one group. ``ids`` are those of the row that are
-    numbers, where citations name ids.
+    numbers, where citations name ids; ``names`` those that the row's sources have.
     """
 
     style: str = "auto"
@@ -29,6 +30,7 @@ class CitationRule:
     of: str = "contexts"
     superscripts: bool = False
     ids: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
 
 
 _NUMBER: Final = r"\d{1,4}(?:\s?[-–—~～]\s?\d{1,4})?"
@@ -100,6 +102,7 @@ _NO_NUMBER: Final = re.compile(r"[^\d,，;；、\s–—~～-]+|(?<=[^\W\d_])[-_
 _DIGIT: Final = re.compile(r"\d")
 _COLON: Final = re.compile("[:：]")
 _FILE: Final = re.compile(rf"{EXTENSION}\s*$")
+_SECTION: Final = re.compile(r"(?:(?i:section)|§+)\s*\d[\d.]*")
 _PAGE: Final = re.compile(r"(?:(?i:pp?\.\s*|pages?\s+)|第\s*)\d.*")
 
 
@@ -126,7 +129,7 @@ def find_markers(text: str, rule: CitationRule, most: int | None = None) -> list
     for match in _candidates(text, _pattern(rule.style, rule.superscripts)):
         start, end = match.span()
         style = match.lastgroup or ""
-        sources = _sources(match.group(), style)
+        sources = _without_sections(_sources(match.group(), style), rule.names)
         if (
             sources
             and _may_be(match.group(), style, sources, rule, most)
@@ -201,6 +204,21 @@ def _items(body: str) -> tuple[Source, ...]:
             return ()
         sources.extend(range(first, last + 1))
     return tuple(sources)
+
+
+def _without_sections(sources: tuple[Source, ...], names: frozenset[str]) -> tuple[Source, ...]:
+    """Return sources without a section of the one before it, as in ``a.pdf, Section 4.2``.
+
+    So it is if that one is among ``names``, and none of these is a section.
+    """
+    if len(sources) < 2 or not names or any(map(_SECTION.fullmatch, names)):
+        return sources
+    rest = (
+        source
+        for before, source in pairwise(sources)
+        if before not in names or not _SECTION.fullmatch(str(source))
+    )
+    return (sources[0], *rest)
 
 
 def _may_be(

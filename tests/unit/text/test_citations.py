@@ -61,6 +61,35 @@ def test_spellings_are_read(text: str, cited: Sequence[object]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "cited"),
+    [
+        ("a.pdf, Section 4.2", ("a.pdf",)),
+        ("a.pdf, section 4; b.md, §2, p. 3", ("a.pdf", "b.md")),
+        # Of a source that is not known, it may be one itself; and so may what is no section.
+        ("a.pdf, b.md", ("a.pdf", "b.md")),
+        ("a.pdf, made_up.pdf", ("a.pdf", "made_up.pdf")),
+        ("c.pdf, Section 4", ("c.pdf", "Section 4")),
+        ("a.pdf, Policy 2023", ("a.pdf", "Policy 2023")),
+        ("a.pdf, Section", ("a.pdf", "Section")),
+        ("a.pdf, Section 4 of the annex", ("a.pdf", "Section 4 of the annex")),
+        ("Section 4.2", ("Section 4.2",)),
+        ("Section 4.2, a.pdf", ("Section 4.2", "a.pdf")),
+        ("a.pdf, 2", ("a.pdf", 2)),
+    ],
+)
+def test_a_section_of_a_known_source_is_no_source(said: str, cited: Sequence[object]) -> None:
+    rule = CitationRule(names=frozenset(("a.pdf", "b.md")))
+    assert read_citations(f"It opened (Source: {said}).", rule, 5).citations == tuple(cited)
+
+
+@pytest.mark.parametrize("names", [(), ("a.pdf", "Section 1"), ("a.pdf", "§ 4")])
+def test_a_section_is_a_source_where_sections_are_known(names: Sequence[str]) -> None:
+    rule = CitationRule(names=frozenset(names))
+    read = read_citations("It opened (Source: a.pdf, Section 4.2).", rule, 5)
+    assert read.citations == ("a.pdf", "Section 4.2")
+
+
+@pytest.mark.parametrize(
     "text",
     ROWS["what_is_no_citation_stays_text"],
 )

@@ -869,6 +869,28 @@ def test_messages_number_sources_as_the_answer_does(
 
 
 @pytest.mark.parametrize(
+    ("named", "validity", "precision"),
+    [
+        ("[{text: a, source: a.pdf}, {text: b, source: b.md}]", 1.0, 1.0),
+        # Section 7 may be a source that was not found.
+        ("[{text: a, source: a.pdf}, {text: b, source: Section 1}]", 0.5, 0.5),
+        # The search did not find a.pdf, which the row names.
+        ("[{text: a, source: c.pdf}]", 0.0, 1.0),
+    ],
+)
+def test_a_section_of_a_source_of_the_row_is_no_source(
+    run: RunOf, named: str, validity: float, precision: float
+) -> None:
+    row = (
+        f"{{answer: 'It opened (Source: a.pdf, Section 7).', contexts: {named}, "
+        "reference_citations: [a.pdf]}"
+    )
+    (sample,) = run(CITES.format(citations="auto", row=row)).samples
+    scores = [sample.scores[name] for name in ("citation_validity", "source_precision")]
+    assert scores == [validity, precision]
+
+
+@pytest.mark.parametrize(
     ("cited", "expected", "lost", "wrong", "missed"),
     [
         # By place: of two contexts 2 is none, and 1 is the second one, which the row calls 2.
