@@ -183,7 +183,10 @@ def _whole(value: Any) -> Any:
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)  # JSON may escape what is put together
     if isinstance(value, dict):
-        return {_whole(key): _whole(part) for key, part in value.items()}
+        return {
+            _whole(key) if isinstance(key, str) else key: _whole(part)
+            for key, part in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_whole(part) for part in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
