@@ -61,7 +61,9 @@ def kind_of(
     ('refused', 'answered', 'refused')
     """
     kind = _kind_of(answer, rule, sentences)
-    return _kind_of_html(answer, rule, kind) if _HTML.match(answer) else kind
+    if not _HTML.match(answer):
+        return kind
+    return "refused" if _is_listed(answer, rule) else _kind_of_html(answer, rule, kind)
 
 
 def _kind_of_html(answer: str, rule: RefusalRule, kind: Kind) -> Kind:
@@ -295,7 +297,7 @@ _QUOTED: Final = re.compile(
 def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "answered", "beside"]:
     """Return what a sentence is; ``beside``: it says nothing to the question."""
     plain = sentence.strip(_TRIMMED)
-    if _compared(plain) in map(_compared, rule.also):
+    if _is_listed(plain, rule):
         return "refused"
     refuses = _refuser(rule.languages)
     if has_cjk(plain) and not refuses(plain):
@@ -342,6 +344,10 @@ _NO_ENGLISH: Final = re.compile(
 """Chinese marks, and a name before the beginning of a sentence: the name ends another one."""
 
 _TRIMMED: Final = " \t.,;:!?。，；：！？…~～-—()（）\u3000"
+
+
+def _is_listed(text: str, rule: RefusalRule) -> bool:
+    return _compared(text) in map(_compared, rule.also)
 
 
 def _compared(text: str) -> str:

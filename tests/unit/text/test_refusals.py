@@ -59,6 +59,19 @@ def test_texts_of_the_scenario_refuse_as_whole_sentences() -> None:
     assert kind_of("Sorry,  *no*\u00a0hit.", rule) == "refused"
 
 
+def test_html_that_the_scenario_lists_refuses_as_a_whole() -> None:
+    html = "<p>I cannot answer that.</p><p>The help desk knows more about it.</p>"
+    assert kind_of(html) == "partial"
+    for also in (html, html.upper(), f" {html}\n", "The help desk knows more about it."):
+        assert kind_of(html, RefusalRule(also=("No hit.", also))) == "refused"
+        beside = f"<p>The pump costs 5 euros.</p>{html}"
+        assert kind_of(beside, RefusalRule(also=(also,))) == "partial"
+    german = "<div class='a'>\n<p>Das weiß ich nicht.</p>\n<p>Ask the desk.</p>\n</div>"
+    assert kind_of(german, RefusalRule(also=(german,))) == "refused"
+    assert kind_of("<p>It costs 5 euros.</p>", RefusalRule(also=(html,))) == "answered"
+    assert kind_of("<p>I don't know.</p>", RefusalRule(also=(html,))) == "refused"
+
+
 def test_only_the_languages_that_are_asked_for_are_known() -> None:
     assert kind_of("无法回答。", RefusalRule(("en",))) == "unclear"
     assert kind_of("I don't know.", RefusalRule(("zh",))) != "refused"
