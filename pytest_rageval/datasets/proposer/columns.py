@@ -22,6 +22,9 @@ _FLAGS: Final = frozenset({"true", "false", "yes", "no", "ja", "nein", "si", "s�
 _SAYS_YES_OR_NO: Final = re.compile(rf"\W*(?:{'|'.join(_FLAGS)})\b", re.IGNORECASE)
 _ENDS_IN_0_OR_1: Final = re.compile(r"(?<![\w.,^\[【-])[01](?:\.0+)?(?![\]】])\D*$")
 """0 or 1 as the last number of a text, unless it cites a passage: ``[1]``."""
+_FLAG: Final = re.compile(
+    rf"(?a)(?<![\w.,^\[【-])([01]|{'|'.join(_FLAGS)})(?:\.0+)?(?![\w\]】]|[.,]\d)", re.IGNORECASE
+)
 
 _WIDTH: Final = 30
 _EXAMPLES: Final = 3
@@ -116,12 +119,25 @@ class Column:
         """Return whether this column's yes and no, or 1 and 0, are verdicts on another's texts.
 
         Not if half of these or more say the same: begin with yes or no, or end with 0 or 1. Nor if
-        the other has flags or numbers, which are of the same kind.
+        most say what stands beside them, or the other has flags or numbers, of the same kind.
         """
-        if not self.are_flags or other.are_flags or other.is_number:
+        if not self.are_flags or other.are_flags or other.is_number or self._is_said_in(other):
             return False
         says = _SAYS_YES_OR_NO.match if self.is_flag else _ENDS_IN_0_OR_1.search
         return sum(says(text) is not None for text in other.texts) * 2 < len(other.texts)
+
+    def _is_said_in(self, other: Column) -> bool:
+        """Return whether most texts beside each flag have it as their first or last flag.
+
+        Of one flag alone that may be chance: ``Step 1: ...``.
+        """
+        said: dict[str, list[bool]] = {}
+        for cell, text in zip(self.cells, other.cells, strict=True):
+            if cell is not None and text is not None:
+                flag = str(cell).strip().lower().removesuffix(".0")
+                found = _FLAG.findall(" ".join(texts_in(text)).lower())
+                said.setdefault(flag, []).append(flag in (*found[:1], *found[-1:]))
+        return len(said) > 1 and all(sum(are) * 2 > len(are) for are in said.values())
 
     @cached_property
     def are_addresses(self) -> bool:
