@@ -48,12 +48,12 @@ class CachedEmbeddings:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text; see EmbeddingClient."""
+        if not all(texts):  # no call, so none has failed
+            raise BadRequestError(f"{self._settings.shown}: an empty text has no embedding")
         with in_flight():
             return await self._embed(texts)
 
     async def _embed(self, texts: Sequence[str]) -> list[Vector]:
-        if not all(texts):
-            raise BadRequestError(f"{self._settings.shown}: an empty text has no embedding")
         is_local = self._call is None
         keys = {text: vector_key(self._settings, text, is_local=is_local) for text in texts}
         known = {text: cached_vector(self._cache, key) for text, key in keys.items()}

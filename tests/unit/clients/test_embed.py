@@ -76,6 +76,9 @@ def test_a_failure_that_a_metric_swallows_is_noted() -> None:
     async def work(client: CachedEmbeddings, model: Model) -> None:
         with asking(Purpose("m")) as tally:
             await client.embed(["a"])
+            for texts in ([""], ["a", ""]):  # of which no model is asked
+                with pytest.raises(BadRequestError, match="an empty text has no embedding"):
+                    await client.embed(texts)
             assert tally.failure is None
             with pytest.raises(BadRequestError, match="poisoned"):
                 await client.embed(["poison"])
