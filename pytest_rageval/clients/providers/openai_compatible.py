@@ -72,9 +72,8 @@ class OpenAIChat:
                 if self._forms.steps_down(form, error):
                     raise AskAgain(error) from error
                 self._name_form(form, error)
-            if tokens_name in body and (
-                self._renames_tokens(tokens_name, error) or self._drops_limit(error)
-            ):
+            is_ours = tokens_name in body and tokens_name not in self._settings.extra_body
+            if is_ours and (self._renames_tokens(tokens_name, error) or self._drops_limit(error)):
                 raise AskAgain(error) from error
             raise
         if request.schema is not None:
@@ -118,8 +117,8 @@ class OpenAIChat:
 
         Requests that were sent with it meanwhile are asked again, too.
         """
-        is_ours = self._settings.max_tokens is None
-        if not is_ours or not any(word in error.said for word in _ABOUT_TOKENS):
+        is_written = self._settings.max_tokens is not None
+        if is_written or not any(word in error.said for word in _ABOUT_TOKENS):
             return False
         self._has_limit = False
         return True

@@ -196,6 +196,36 @@ def test_a_server_that_wants_the_newer_name_of_max_tokens_gets_it(
     assert sent == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
 
 
+@pytest.mark.parametrize(
+    ("body", "refusal", "sent"),
+    [
+        ({"max_tokens": 100_000}, "max_tokens is too large: 100000", 1),
+        ({"max_tokens": 9}, "'max_tokens' is not supported, use 'max_completion_tokens'", 1),
+        ({"max_tokens": None}, "max_tokens must be a number", 1),
+        ({"max_completion_tokens": 10**6}, "max_completion_tokens is too large: 1000000", 2),
+        ({"top_p": 0.5}, "max_tokens is too large: 2048", 2),
+    ],
+)
+def test_a_limit_of_the_users_own_body_is_neither_renamed_nor_left_out(
+    server: FakeOpenAI, ask: Callable[..., Reply], body: Any, refusal: str, sent: int
+) -> None:
+    """Where another is left out or renamed, a request without it is sent once more."""
+    server.then(*[f"400 {refusal}"] * 20)
+    with pytest.raises(BadRequestError, match="not accepted"):
+        ask(extra_body=body)
+    assert len(server.chats) == sent
+    assert [{**seen.body, **body} for seen in server.chats] == [seen.body for seen in server.chats]
+
+
+def test_a_limit_of_the_users_own_body_takes_the_place_of_one_by_the_older_name(
+    server: FakeOpenAI, ask: Callable[..., Reply]
+) -> None:
+    server.then("400 'max_tokens' and 'max_completion_tokens' at the same time")
+    ask(extra_body={"max_completion_tokens": 50})
+    sent = [[name for name in seen.body if "tokens" in name] for seen in server.chats]
+    assert sent == [["max_tokens", "max_completion_tokens"], ["max_completion_tokens"]]
+
+
 def test_all_that_was_sent_with_a_limit_without_room_is_asked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
