@@ -20,11 +20,11 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
     score outside its metric's range.
     """
     file = run / "results.json" if run.is_dir() else run
-    shown = str(run)
+    called, shown = name or run.name.removesuffix(".json"), str(run)
     if not file.exists():
-        message = f"no saved run {name or run.stem!r}: {shown} is no run folder, and no file"
+        message = f"no saved run {called!r}: {shown} is no run folder, and no file"
         raise BaselineError([Problem("", message)])
-    saved = load_baseline(name or run.stem, file, where="", known=(), shown=shown)
+    saved = load_baseline(called, file, where="", known=(), shown=shown)
     info = stored_info(saved.head, name)
     if odd := out_of_range(saved, info.metrics):
         raise BaselineError([Problem("", f"run {shown}: {odd}")])

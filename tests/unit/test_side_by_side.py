@@ -12,6 +12,7 @@ import pytest
 
 from pytest_rageval import compare_saved_runs, evaluate, evaluate_variants
 from pytest_rageval.errors import BaselineError, OptionError, ScenarioError
+from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.scenario.overrides import set_override
 
 
@@ -179,6 +180,9 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
         compare_saved_runs({"a": one, "b": one}, at_least="c")
     with pytest.raises(BaselineError, match="no saved run 'b': .* is no run folder, and no file"):
         compare_saved_runs({"a": one, "b": tmp_path / "nowhere.json"})
+    for path in ("v1.2", "v1.2.json", "v1.2/"):
+        with pytest.raises(BaselineError, match="no saved run 'v1.2': "):
+            stored_result(tmp_path / path)
     (tmp_path / "bad.json").write_text("{}", "utf-8")
     with pytest.raises(BaselineError, match="cannot be read as a results.json"):
         compare_saved_runs({"a": one, "b": tmp_path / "bad.json"})
