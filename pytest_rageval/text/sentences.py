@@ -62,7 +62,7 @@ _BEFORE_A_NAME_WORDS: Final = (
 _BEFORE_A_NAME: Final = frozenset(_BEFORE_A_NAME_WORDS.split())
 _BEFORE_A_SMALL_LETTER_WORDS: Final = "etc min max hr hrs sq avg temp dist ext tel"
 _BEFORE_A_SMALL_LETTER: Final = frozenset(_BEFORE_A_SMALL_LETTER_WORDS.split())
-_UNITS: Final = frozenset(("ms", "ft"))
+_UNITS: Final = frozenset(("ms", "ft", "in"))
 # What follows a time of day within a sentence: "at 5 p.m. Monday", "at 9 a.m. EST".
 _AFTER_A_TIME_WORDS: Final = (
     "mon tue tues wed thu thur thurs fri sat sun eastern pacific central mountain european local "

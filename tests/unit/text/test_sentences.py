@@ -30,6 +30,7 @@ TABLES = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text("utf
         "It is open 9 a.m. - 5 p.m. Mondays to Fridays, and from 9 a.m. 7 days a week.",
         "It closes at 5 p.m. Nov. 30, and he is 6 ft. 2 tall.",
         "They asked Rep. A. Smith about it.",
+        "He is 5 ft. 3 in. tall, and holds a 3.5 in. disk, 1/2 in. thick.",
         "Ms. Smith, of St. Gallen, asked 30 Ms. Smiths.",
         "The Dept. of Health, ca. 1889, moved to Washington, CA. USA.",
         "The rise of 5 m. has an end.",
