@@ -191,9 +191,11 @@ def _values(column: Column, field: str) -> list[Any] | None:
 
 
 def _asked(question: str, columns: list[Column], field: str) -> OfAnswers:
+    """Return a question, and the line for the first of its columns that can be read."""
     names = ", ".join(repr(one_line(column.name)) for column in columns)
-    key = pair_text("key_map", {field: columns[0].name})
-    return OfAnswers(comments=(f"# {names}: {question}", f"# In 'dataset':  {key}"))
+    sound = [column.name for column in columns if _values(column, field) is not None]
+    lines = [f"# In 'dataset':  {pair_text('key_map', {field: name})}" for name in sound[:1]]
+    return OfAnswers(comments=(f"# {names}: {question}", *lines))
 
 
 def _numbers(table: Table, mapped: Mapped) -> Iterator[str]:

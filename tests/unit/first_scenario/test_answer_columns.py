@@ -76,17 +76,48 @@ def test_all_can_be_answered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "said", "offered"),
     [
-        ({"answerable": ["perhaps", True]}, "not all cells are yes or no"),
-        ({"answerable": [True, False], "is_impossible": [True, True]}, "which one says whether"),
+        ({"answerable": ["perhaps", True]}, "not all cells are yes or no", None),
+        (
+            {"answerable": [True, False], "is_impossible": [True, True]},
+            "which one says whether",
+            "answerable: answerable",
+        ),
+        (
+            {"answerable": ["perhaps", True], "is_impossible": [None, True]},
+            "which one says whether",
+            "answerable: is_impossible",
+        ),
+        (
+            {"answerable": ["perhaps", True], "is_impossible": [True, "perhaps"]},
+            "which one says whether",
+            None,
+        ),
+        ({"history": [TURNS, ["x", {"role": 5}]]}, "not all cells are lists of messages", None),
+        (
+            {"history": [TURNS, TURNS], "chat_history": [TURNS, None]},
+            "which one holds what came before",
+            "history: history",
+        ),
+        (
+            {"history": [["x", {"role": 5}], TURNS], "chat_history": [TURNS, None]},
+            "which one holds what came before",
+            "history: chat_history",
+        ),
     ],
 )
-def test_what_is_not_certain_is_a_comment(tmp_path: Path, more: Any, said: str) -> None:
+def test_what_is_not_certain_is_a_comment(
+    tmp_path: Path, more: Any, said: str, offered: str | None
+) -> None:
+    """A column that can be read is offered, none whose rows would be invalid."""
     found, data = proposed(tmp_path, rows("the shop", "a shop", **more))
-    assert "refusals" not in data
+    assert not {"refusals", "conversation"} & data.keys()
     assert not {"refusal", "over_refusal"} & {*data["metrics"]}
     assert said in found.text
+    offer = "" if offered is None else f"# In 'dataset':  key_map: {{{offered}}}"
+    assert offer in found.text
+    assert offered is not None or "# In 'dataset':  key_map" not in found.text
 
 
 @pytest.mark.parametrize("answer", [CITED, ZH_CITED])
