@@ -56,10 +56,11 @@ def missing_in(result: ScenarioResult) -> Iterator[Remark]:
     empty = sum(EMPTY_ANSWER in sample.reasons.values() for sample in result.samples)
     if empty:
         have = "has" if empty == 1 else "have"
-        of_models = " of metrics that ask a model ('empty_answer: null' leaves that to each metric)"
-        # Where refusals are looked for, their rules decide instead, and for all metrics.
-        more = "" if result.info.measured.get("refusals") else of_models
-        yield Remark(f"{_of(empty, 'answers', result)} empty and {have} the worst score{more}")
+        of_models = "that ask a model ('empty_answer: null' leaves that to each metric)"
+        # Where refusals are looked for, their rules decide instead, and for all metrics of answers.
+        which = "of the answer" if result.info.measured.get("refusals") else of_models
+        count = _of(empty, "answers", result)
+        yield Remark(f"{count} empty and {have} the worst score of metrics {which}")
     yield from map(Remark, kinds_of_answers(result))
     yield from control_remarks(result)
     expected = [sample for sample in result.samples if sample.is_expected]

@@ -300,7 +300,9 @@ def test_what_is_missing_is_said_in_chinese_too(open_report: Any, weigh: Weigh) 
             "5 个回答中有 1 个为空，在需要询问模型的指标上计为最差分"
             "（'empty_answer: null' 可让各指标自行决定）"
         ),
-        "2 of 5 answers are empty and have the worst score": "5 个回答中有 2 个为空，计为最差分",
+        "2 of 5 answers are empty and have the worst score of metrics of the answer": (
+            "5 个回答中有 2 个为空，在评价回答的指标上计为最差分"
+        ),
         "of 9 answers: 2 refused, 1 in part refused, counted as answered, 3 in a language whose "
         "refusals are not known, 1 not classified by the judge": (
             "9 个回答中：拒答 2 个，部分拒答 1 个（计为已回答），所用语言的拒答用语未知 3 个，"

@@ -65,9 +65,9 @@ def test_the_worst_score_of_empty_answers_names_the_key_that_takes_it_away() -> 
 
 
 def test_where_refusals_rule_an_empty_answer_no_key_takes_its_worst_score_away() -> None:
-    """Of all metrics, also of those that ask no model."""
+    """Of all metrics of the answer, also of those that ask no model; of none of what was found."""
     found = of_empty(True, True, False, refusals={"detect": "phrases"})
-    assert found[0] == "2 of 3 answers are empty and have the worst score"
+    assert found[0] == "2 of 3 answers are empty and have the worst score of metrics of the answer"
 
 
 def of_errors(*errors: str) -> list[str]:

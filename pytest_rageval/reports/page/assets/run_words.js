@@ -402,7 +402,10 @@ const MISSING_WORDS = [
     /^(\d+) of (\d+) answers? (?:is|are) empty and (?:has|have) the worst score of metrics that ask a model \((.+?) leaves that to each metric\)$/,
     "$2 个回答中有 $1 个为空，在需要询问模型的指标上计为最差分（$3 可让各指标自行决定）",
   ],
-  [/^(\d+) of (\d+) answers? (?:is|are) empty and (?:has|have) the worst score$/, "$2 个回答中有 $1 个为空，计为最差分"],
+  [
+    /^(\d+) of (\d+) answers? (?:is|are) empty and (?:has|have) the worst score of metrics of the answer$/,
+    "$2 个回答中有 $1 个为空，在评价回答的指标上计为最差分",
+  ],
   [/^(\d+) of (\d+) samples (?:is|are) not answered$/, "$2 个样本中有 $1 个没有回答"],
   [/^the judge was given up: (.+) not asked on (\d+) of (\d+) samples$/, "裁判已停用：$3 个样本中有 $2 个未评测 $1"],
   [/^(.+) failed on (\d+) of (\d+) samples$/, "$3 个样本中有 $2 个的 $1 出错"],
