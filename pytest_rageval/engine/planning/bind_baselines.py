@@ -30,7 +30,7 @@ from pytest_rageval.model import (
     answer_digest,
 )
 from pytest_rageval.scenario.schema import CompareSpec
-from pytest_rageval.scenario.yaml.tree import YamlPath, dotted
+from pytest_rageval.scenario.yaml.tree import YamlPath
 from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
@@ -225,11 +225,9 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
         if use.anyway:
             binding.warnings.append(f"{message}; compared anyway")
         else:
-            option = dotted((*use.path[:-1], "anyway"))
-            alone = f"--rag-set compare={use.name} " if len(plan.info.compare) > 1 else ""
-            how = f"({alone}--rag-save-failed {use.name})"
-            how = "under another name, as this one is pinned" if use.is_pinned else how
-            hint = f"save a new baseline {how}, or compare anyway ({option}: true)"
+            from pytest_rageval.engine.planning.refused_baselines import ways_out
+
+            hint = ways_out(binding, use.name, use.path, is_pinned=use.is_pinned)
             refusals.append(Problem(where, f"{message}; {hint}"))
     return refusals
 

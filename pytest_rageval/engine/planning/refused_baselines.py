@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import BaselineError, NoBaselineError, Problem
+from pytest_rageval.scenario.yaml.tree import YamlPath, dotted, inline_text
 
 
 class Refused(NamedTuple):
@@ -33,6 +34,18 @@ def refuse(binding: Binding, refused: Sequence[Refused]) -> None:
         else:
             hint = _how_to_save(run, absent, binding.scenario.gates) if run in absent else ""
             binding.refusals += [_with_hint(problem, hint) for problem in run.error.problems]
+
+
+def ways_out(binding: Binding, name: str, path: YamlPath, *, is_pinned: bool) -> str:
+    """Return what to do where the run that ``path`` names differs from this one."""
+    several = len(binding.scenario.compare or ()) > 1
+    how = f"({f'--rag-set compare={name} ' if several else ''}--rag-save-failed {name})"
+    how = "under another name, as this one is pinned" if is_pinned else how
+    option = f"{dotted((*path[:-1], 'anyway'))}: true"
+    if path[0] == "compare" and path[2:] and name in binding.loaded.tree.data["compare"]:
+        # A bare name in a list, which has no keys.
+        option = f"{dotted(path[:-1])}: {inline_text({'baseline': name, 'anyway': True})}"
+    return f"save a new baseline {how}, or compare anyway ({option})"
 
 
 def _put_off(binding: Binding, error: BaselineError) -> None:

@@ -19,7 +19,7 @@ from pytest_rageval.errors import BaselineError, ScenarioError, UserError
 from pytest_rageval.model import Comparison, RunInfo, ScenarioResult
 from pytest_rageval.reports.write_run import save_baseline
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.overrides import Override, set_override
 from pytest_rageval.stats.summary import summarize_scenario
 
 Files = Mapping[str, str]
@@ -211,10 +211,39 @@ def test_a_metric_that_is_measured_in_another_way_is_refused(folder: Folder) -> 
     ]
     assert said == [
         "baseline (--rag-set compare=main --rag-save-failed main), or compare anyway "
-        "(compare[0].anyway: true)",
+        "(compare[0]: {baseline: main, anyway: true})",
         "baseline under another name, as this one is pinned, or compare anyway "
         "(compare[1].anyway: true)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("compare", "hint"),
+    [
+        ("main", "compare.anyway: true"),
+        ("{baseline: main}", "compare.anyway: true"),
+        ("[main]", "compare[0]: {baseline: main, anyway: true}"),
+        ("[{baseline: main, looks: 2}]", "compare[0].anyway: true"),
+        ("[other, main]", "compare[1]: {baseline: main, anyway: true}"),
+        ("[other, {baseline: main}]", "compare[1].anyway: true"),
+        ("[{baseline: other}, main]", "compare[1]: {baseline: main, anyway: true}"),
+        ('[other, "./m: 1.json"]', 'compare[1]: {baseline: "./m: 1.json", anyway: true}'),
+    ],
+)
+def test_the_hint_of_a_refused_baseline_is_an_option_that_compares(
+    folder: Folder, compare: str, hint: str
+) -> None:
+    """A bare name in a list has no keys: it is replaced."""
+    folder.save(HEAD + rows(*BEFORE))
+    folder.save(HEAD + rows(*BEFORE, question="Why?"), name="other")
+    saved = folder.path / ".rageval/s/baselines/main.json"
+    (folder.path / "m: 1.json").write_bytes(saved.read_bytes())
+    text = HEAD + f"compare: {compare}\n" + rows(*NOW, question="Why?")
+    said = folder.refused(text)
+    assert [problem.partition("or compare anyway ")[2] for problem in said] == [f"({hint})"]
+    path, _, value = hint.replace("[", ".").replace("]", "").partition(": ")
+    (warning,) = folder.plan(text, (), [set_override("--rag-set", f"{path}={value}")]).info.warnings
+    assert warning.endswith("compared anyway")
 
 
 def test_another_version_of_a_metric_is_refused(folder: Folder) -> None:
