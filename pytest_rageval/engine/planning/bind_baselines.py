@@ -13,12 +13,7 @@ from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.planning.snapshot import hashes_in
 from pytest_rageval.engine.scoring.row_digests import NEEDED_AS, judges_otherwise, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
-from pytest_rageval.errors import (
-    BaselineError,
-    Problem,
-    ScenarioError,
-    shorten,
-)
+from pytest_rageval.errors import BaselineError, Problem, ScenarioError, shorten
 from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
