@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.errors import RagevalError, listed
+from pytest_rageval.errors import RagevalError, listed, shorten
 from pytest_rageval.first_scenario.measures import covered
 from pytest_rageval.first_scenario.propose import Proposal, propose
 from pytest_rageval.first_scenario.scenario_text import (
@@ -176,7 +176,11 @@ def given_of(overrides: Iterable[Override]) -> tuple[dict[str, Any], str]:
     for override in overrides:
         match override.path:
             case ("dataset", ("key_map" | "split") as key, name):
-                given.setdefault(key, {})[name] = override.value
+                whole = {} if given.get(key) is None else given[key]
+                if not isinstance(whole, dict):
+                    message = f"'dataset.{key}' is {shorten(repr(whole))}, which has no parts"
+                    raise misused(f"{override.flag}: {message}; give one of the two")
+                given[key] = {**whole, name: override.value}
             case ("dataset", key) if key != "path":
                 given[key] = override.value
             case ("target",) if isinstance(override.value, str):

@@ -82,7 +82,7 @@ def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
         return {}
     if isinstance(value, dict):
         return value
-    if isinstance(value, bool) and len(path) == 1 and path[0] in _ON_OR_OFF:
+    if isinstance(value, bool) and _is_switch(path):
         return {} if value else None
     if path == ("dataset",):
         return {"rows" if isinstance(value, list) else "path": value}
@@ -102,7 +102,7 @@ def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
         if isinstance(found, list) and str(path[length]).isdecimal():
             return  # a place in the list
         mapping = expanded_short_form(parent, as_profile(tree.data, parent, found))
-        if isinstance(found, bool) and length == 1 and parent[0] in _ON_OR_OFF:
+        if isinstance(found, bool) and _is_switch(parent):
             tree.put(parent, {})  # what is set in it switches it on, also where it was off
         elif mapping and mapping is not found:
             tree.put(parent, mapping)
@@ -119,6 +119,12 @@ def value_at(data: Any, path: YamlPath) -> Any:
 def _of_scenario(path: YamlPath) -> YamlPath:
     """Return the path without the variant in front: the path of what the variant replaces."""
     return path[2:] if path[:1] == ("variants",) else path
+
+
+def _is_switch(path: YamlPath) -> bool:
+    """Return whether ``true`` and ``false`` switch the section at ``path``, also of a variant."""
+    inside = _of_scenario(path)
+    return len(inside) == 1 and inside[0] in _ON_OR_OFF
 
 
 def named_target(text: str) -> dict[str, Any]:

@@ -71,6 +71,10 @@ def test_true_is_a_mapping_without_keys(section: str, part: str, tmp_path: Path)
     same(section, f"{section}: false", other, f"{{{section}: {part}}}")
     same(section, f"{section}: false", on, f"{{{section}: true}}")
     same(section, on, f"{section}: null", f"{{{section}: false}}")
+    for base in (on, other, f"{section}: false", ""):
+        for given in ("true", "false", "null", "{}"):  # what an option sets switches it on
+            option = f"variants.v.{section}.{key}={value}"
+            same(section, base, other, f"{{{section}: {given}}}", option)
     if section == "diagnose":  # needs metrics that ask a judge
         return
     path = tmp_path / "s.rageval.yaml"
