@@ -168,7 +168,8 @@ class ModelSpec(Spec):
     def _refuse_unknown_profile(cls, data: Any) -> Any:
         """Refuse a profile that is not under ``models``: a known one was filled in before."""
         if isinstance(data, dict) and "profile" in data:
-            known = data.get(_KNOWN_PROFILES, ())
+            known = data.get(_KNOWN_PROFILES)
+            known = known if isinstance(known, tuple) else ()
             raise ValueError(
                 f"{unknown_name('profile', str(data['profile']), known)} (under 'models')"
             )
@@ -284,7 +285,7 @@ class ProfileSpec(JudgeSpec):
 
 
 _KNOWN_PROFILES = "known profiles"
-"""The key that hands the names of all profiles to the message for an unknown one."""
+"""The key that hands the names of all profiles, a tuple, which no file has, to a message."""
 
 _OF_OTHER_ROLES: Final[Mapping[str, Collection[str]]] = {
     "judge": ProfileSpec.model_fields.keys() - JudgeSpec.model_fields.keys(),
@@ -316,9 +317,10 @@ def _filled(given: Any, profiles: dict[str, Any], of_others: Collection[str]) ->
     """
     keys = given if isinstance(given, dict) else {"model": given}
     name = keys.get("profile", keys.get("model"))
-    profile = profiles.get(name) if isinstance(name, str) else None
+    is_known = isinstance(name, str) and name in profiles
+    profile = (profiles[str(name)] or {}) if is_known else None  # null is one without keys
     if not isinstance(profile, dict):
-        return {**keys, _KNOWN_PROFILES: [*profiles]} if "profile" in keys else given
+        return {**keys, _KNOWN_PROFILES: tuple(profiles)} if "profile" in keys else given
     rest = {key: value for key, value in keys.items() if key != "profile"}
     if rest.get("model") == name:
         del rest["model"]

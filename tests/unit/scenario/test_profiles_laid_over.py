@@ -24,6 +24,7 @@ models:
   strong: {model: big, temperature: 0, repeats: 2, api_key_env: KEY_B}
   gpt-4.1: {concurrency: 2}
   mini: {price: 2}
+  bare: null
 """
 
 
@@ -63,6 +64,10 @@ def filled(role: str, text: str, variant: str = "", *options: str) -> Any:
             [],
             {**LOCAL, "model": "x", "seed": 4},
         ),
+        # Null is a profile without keys: its name is the model.
+        ("judge: {profile: bare, seed: 3}", "", [], {"model": "bare", "seed": 3}),
+        ("judge: bare", "", [], {"model": "bare"}),
+        ("judge: local", "{judge: {profile: bare, model: x}}", [], {"model": "x"}),
         # Names that are no profile are models at the judge's server.
         (f"judge: {{{HOST}}}", "{judge: other}", [], "other"),
         (f"judge: {{{HOST}}}", "", ["judge.model=other"], "other"),
