@@ -7,7 +7,7 @@ import hashlib
 import math
 import struct
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -55,23 +55,33 @@ class Windows:
             self._advance(self._newest + 1)
         self._add(self._newest, amounts)
         start = max(now, self._newest * self._bin_s)
-        self._hold(amounts)
+        if held := self._held(amounts):
+            self._advance(self._newest + held)
+            self._add(self._newest, amounts)
         return start
 
-    def _hold(self, amounts: Sequence[float]) -> None:
-        """Book an amount above a part once more, so that later bookings wait its other windows."""
+    def _held(self, amounts: Sequence[float]) -> int:
+        """Return how many bins later an amount above a part is booked once more, 0 for no such.
+
+        Later bookings then wait its other windows.
+        """
         filled = max(
             min(amount / capacity, self._parts)
             for amount, capacity in zip(amounts, self._capacities, strict=True)
         )
-        if filled > 1.0:
-            self._advance(self._newest + math.ceil((filled - 1.0) * _BINS - 1e-9))
-            self._add(self._newest, amounts)
+        return max(math.ceil((filled - 1.0) * _BINS - 1e-9), 0)
 
     def correct(self, start: float, amounts: Sequence[float]) -> None:
         """Add ``amounts`` to the bin of ``start``; to the newest if that has left the window."""
-        at = math.floor(start / self._bin_s + 1e-9)
-        self._add(at if self._newest - _KEPT < at <= self._newest else self._newest, amounts)
+        at = self._bin_of(start)
+        self._add(at if self._is_kept(at) else self._newest, amounts)
+
+    def take_back(self, start: float, amounts: Sequence[float]) -> None:
+        """Undo what ``book`` did for ``start``; what has left the window keeps nobody waiting."""
+        at = self._bin_of(start)
+        for tick in {at, at + self._held(amounts)}:
+            if self._is_kept(tick):
+                self._add(tick, [-amount for amount in amounts])
 
     def pack(self) -> bytes:
         """Return everything as bytes, always as many."""
@@ -95,6 +105,12 @@ class Windows:
                 bins[tick % _KEPT] = 0.0
         self._newest = max(self._newest, newest)
 
+    def _bin_of(self, start: float) -> int:
+        return math.floor(start / self._bin_s + 1e-9)
+
+    def _is_kept(self, tick: int) -> bool:
+        return self._newest - _KEPT < tick <= self._newest
+
     def _has_room(self, wanted: Sequence[float]) -> bool:
         return all(
             sum(bins) + amount <= capacity + 1e-9
@@ -105,6 +121,8 @@ class Windows:
         for bins, amount in zip(self._bins, amounts, strict=True):
             bins[tick % _KEPT] = max(bins[tick % _KEPT] + amount, 0.0)
 
+
+_Change = Callable[[float, Sequence[float]], None]
 
 _RECORD_LOCK = 1 << 30
 _RETRY_S = 0.001
@@ -144,19 +162,19 @@ class Rates:
         try:
             await asyncio.sleep(start - time.monotonic())
         except asyncio.CancelledError:
-            self._change(start, (-1.0, -tokens))
+            self._change(self._windows.take_back, start, (1.0, tokens))
             raise
         return start
 
     def correct(self, start: float, more_tokens: float) -> None:
         """Count ``more_tokens`` more, or fewer, for the request that was booked for ``start``."""
-        self._change(start, (0.0, more_tokens))
+        self._change(self._windows.correct, start, (0.0, more_tokens))
 
-    def _change(self, start: float, amounts: Sequence[float]) -> None:
+    def _change(self, change: _Change, start: float, amounts: Sequence[float]) -> None:
         # A correction that finds the record locked is left out rather than waited for.
         if self._locks is None or self._locks.try_lock(_RECORD_LOCK):
             with self._record():
-                self._windows.correct(start, amounts)
+                change(start, amounts)
 
     def close(self) -> None:
         """Close the record that is shared."""

@@ -60,6 +60,42 @@ def test_a_correction_makes_room_or_takes_it() -> None:
     assert windows.book(2.0, [10]) == 62.0
 
 
+def test_what_is_taken_back_leaves_no_booking_of_later_windows() -> None:
+    """[E17] Two a minute in four shards: held once more 60 bins later, where the next one starts.
+
+    Bookings of others stay, also where what is taken back has left the window.
+    """
+    windows = Windows([0.5], parts=4)
+    windows.take_back(windows.book(0.5, [1]), [1])
+    assert windows.book(0.5, [1]) == 60.0  # else 121; never before an earlier booking
+    windows = Windows([250.0], parts=4)
+    windows.take_back(windows.book(0.5, [800]), [800])
+    assert windows.book(0.5, [250]) == 132.0
+    windows = Windows([100.0], parts=4)
+    windows.take_back(windows.book(0.5, [150]), [150])
+    assert windows.book(0.5, [100]) == 30.0
+    windows = Windows([250.0], parts=4)
+    first = windows.book(0.5, [800])
+    assert windows.book(0.5, [800]) == 193.0
+    windows.take_back(first, [800])
+    assert windows.book(0.5, [1]) == 386.0
+    windows = Windows([1.0])
+    first, _, _ = (windows.book(0.5, [1]) for _ in range(3))
+    windows.take_back(first, [1])
+    assert windows.book(0.5, [1]) == 183.0
+
+
+def test_what_is_taken_back_makes_room_within_a_limit() -> None:
+    windows = Windows([2, 100])
+    first = windows.book(1.0, [1, 60])
+    second = windows.book(2.0, [1, 40])
+    windows.take_back(second, [1, 40])
+    assert windows.book(3.0, [1, 40]) == 3.0
+    windows.take_back(first, [1, 60])
+    assert windows.book(4.0, [1, 60]) == 4.0
+    assert windows.book(5.0, [1, 1]) == 64.0  # 3.0 leaves
+
+
 def test_a_correction_for_a_moment_long_gone_counts_now() -> None:
     windows = Windows([100])
     start = windows.book(1.0, [50])
@@ -80,16 +116,26 @@ def test_bookings_survive_packing() -> None:
 
 @given(
     st.integers(1, 5),
-    st.lists(st.tuples(st.floats(0.0, 30.0), st.integers(1, 5)), min_size=1, max_size=60),
+    st.lists(
+        st.tuples(st.floats(0.0, 30.0), st.integers(1, 5), st.integers(0, 9)),
+        min_size=1,
+        max_size=60,
+    ),
 )
 def test_no_window_ever_holds_more_than_its_capacity(
-    capacity: int, steps: list[tuple[float, int]]
+    capacity: int, steps: list[tuple[float, int, int]]
 ) -> None:
-    """Counted by hand over every window of 60 seconds that begins with a start."""
+    """Counted by hand over every window of 60 seconds that begins with a start.
+
+    One in ten bookings is followed by a caller that is cancelled while it waits.
+    """
     windows, now, starts = Windows([capacity]), 1000.0, []
-    for pause, amount in steps:
+    for pause, amount, chance in steps:
         now += pause
         starts.append((windows.book(now, [amount]), min(amount, capacity)))
+        if chance == 0 and (waiting := [one for one in starts if one[0] > now]):
+            starts.remove(waiting[0])
+            windows.take_back(waiting[0][0], [waiting[0][1]])
     moments = [moment for moment, _ in starts]
     assert moments == sorted(moments)
     for first in moments:
