@@ -202,16 +202,16 @@ def merged(overrides: Sequence[Override]) -> Override:
 
 def _are_several(compare: Any, value: Any) -> bool:
     """Return whether there are several runs to compare with, or one that is pinned."""
-    is_pinned = isinstance(compare, dict) and bool(compare.get("looks"))
-    return value is not None and (is_pinned or isinstance(value, list) or isinstance(compare, list))
+    are_listed = isinstance(value, list) or isinstance(compare, list)
+    return value is not None and (_is_pinned(compare) or are_listed)
 
 
 def compared_with(present: Any, names: Sequence[str]) -> Any:
     """Return ``compare`` with these runs in place of those that it has, one alone as a mapping.
 
     A run that it has already keeps its keys; another one gets those of the only run that it takes
-    the place of. A run with ``looks`` is pinned, and stays: else an option of every CI run would
-    take it away unseen.
+    the place of. A run with ``looks`` other than 1 is pinned, and stays: else an option of every CI
+    run would take it away unseen.
 
     >>> compared_with({"baseline": "main", "alpha": 0.01}, ["other"])
     {'baseline': 'other', 'alpha': 0.01}
@@ -221,7 +221,7 @@ def compared_with(present: Any, names: Sequence[str]) -> Any:
     listed = present if isinstance(present, list) else [] if present is None else [present]
     runs = [run if isinstance(run, dict) else {"baseline": run} for run in listed]
     known = {name: run for run in runs if isinstance(name := run.get("baseline"), str)}
-    pinned = [run for run in runs if run.get("looks") and run.get("baseline") not in names]
+    pinned = [run for run in runs if _is_pinned(run) and run.get("baseline") not in names]
     replaced = [run for run in runs if run not in pinned]
     usual = replaced[0] if len(replaced) == 1 else {}
     keys = {key: value for key, value in usual.items() if key not in _OF_ONE_RUN}
@@ -237,8 +237,12 @@ def pinned_runs(compare: Any) -> list[str]:
     ['v1']
     """
     runs = compare if isinstance(compare, list) else [compare]
-    pinned = (run for run in runs if isinstance(run, dict) and run.get("looks") not in (None, 1))
+    pinned = filter(_is_pinned, runs)
     return [name for run in pinned if isinstance(name := run.get("baseline"), str)]
+
+
+def _is_pinned(run: Any) -> bool:
+    return isinstance(run, dict) and run.get("looks") not in (None, 1, "1")
 
 
 _OF_ONE_RUN: Final = ("baseline", "run_old_path", "looks")

@@ -181,6 +181,18 @@ PINNED = "compare: [other, {baseline: v1, looks: 50, test: t}]"
             "main",
             [{"baseline": "main"}, {"baseline": "v1", "looks": 50}],
         ),
+        # One look is what every run has: it pins nothing.
+        ("compare: {baseline: v1, looks: 1}", "main", {"baseline": "main", "looks": 1}),
+        ("compare: {baseline: v1, looks: 1}", ["main"], {"baseline": "main"}),
+        ("compare: {baseline: v1, looks: 1}", "v1", {"baseline": "v1", "looks": 1}),
+        ("compare: [other, {baseline: v1, looks: '1'}]", "main", {"baseline": "main"}),
+        ("compare: [{baseline: v1, looks: 1}, a]", "v1", {"baseline": "v1", "looks": 1}),
+        ("compare: {baseline: v1, looks: null}", "main", {"baseline": "main", "looks": None}),
+        (
+            "compare: [{baseline: v1, looks: 1}, {baseline: v2, looks: 2}]",
+            "main",
+            [{"baseline": "main"}, {"baseline": "v2", "looks": 2}],
+        ),
         ("compare: {run_old_path: b.txt, test: t}", ["main"], {"baseline": "main", "test": "t"}),
     ],
 )
