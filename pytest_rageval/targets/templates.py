@@ -185,7 +185,7 @@ def arguments_of(
     """Return how ``function`` is called for a sample, and whether it gets the history.
 
     That is: the messages before the question, or the sample with them. ``options`` go to every call
-    by name.
+    by name; to a parameter that is filled by position alone, in its place.
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
     of a sample, that field; the only other one without a default, the question, unless a parameter
@@ -198,21 +198,36 @@ def arguments_of(
         return (lambda sample: ([question_of(sample)], dict(options))), False
     _check_options(signature, options)
     sources = _sources([part for name, part in signature.parameters.items() if name not in options])
+    positional, of_rest = _by_position(signature, options)
 
     def arguments(sample: Sample) -> tuple[list[Any], dict[str, Any]]:
-        by_position, by_name = [], dict(options)
+        filled = {name: value for name, value in options.items() if name not in of_rest}
         for parameter, source in sources:
             has_default = parameter.default is not inspect.Parameter.empty
             if source == HISTORY and has_default and not sample.history:
                 continue
-            value = _argument(sample, source)
-            if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-                by_position.append(value)
-            else:
-                by_name[parameter.name] = value
-        return by_position, by_name
+            filled[parameter.name] = _argument(sample, source)
+        last = max((at for at, one in enumerate(positional, 1) if one.name in filled), default=0)
+        by_position = [filled.pop(one.name, one.default) for one in positional[:last]]
+        return by_position, {**filled, **of_rest}
 
     return arguments, any(source in (SAMPLE, HISTORY) for _, source in sources)
+
+
+def _by_position(
+    signature: inspect.Signature, options: Mapping[str, Any]
+) -> tuple[list[inspect.Parameter], dict[str, Any]]:
+    """Return the parameters that have no name for callers, and the options that pass them by.
+
+    Python hands an option that is called as one of these to ``**rest``; so it does here, where the
+    parameter has a default.
+    """
+    parameters = signature.parameters.values()
+    found = [one for one in parameters if one.kind is inspect.Parameter.POSITIONAL_ONLY]
+    has_rest = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    optional = [one.name for one in found if one.default is not inspect.Parameter.empty]
+    passed_by = {name: options[name] for name in optional if has_rest and name in options}
+    return found, passed_by
 
 
 def question_of(sample: Sample) -> str:

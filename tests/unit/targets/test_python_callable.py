@@ -127,6 +127,32 @@ def test_a_parameter_annotated_as_a_sample_gets_it() -> None:
 def test_options_go_to_every_call() -> None:
     assert ask(lambda question, top_k: f"{question} {top_k}", top_k=5).text == "Where? 5"
     assert ask(lambda question, **rest: f"{rest}", k=1).text == "{'k': 1}"
+    assert ask(lambda question, k=1, /, **rest: f"{k} {rest}", k=2).text == "1 {'k': 2}"  # Python's
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "text"),
+    [
+        (lambda question, k, /: f"{question} {k}", {"k": 5}, "Where? 5"),
+        (lambda k, question, /: f"{question} {k}", {"k": 5}, "Where? 5"),
+        (lambda k, /, question: f"{question} {k}", {"k": 5}, "Where? 5"),
+        (lambda question, k=1, /: f"{question} {k}", {"k": 5}, "Where? 5"),
+        (lambda question, k, /, **rest: f"{k} {rest}", {"k": 5, "m": 6}, "5 {'m': 6}"),
+        (lambda question, k, /, m=0, *, n=1: f"{k} {m} {n}", {"k": 5, "n": 7}, "5 0 7"),
+        # One that nothing fills keeps its default, and shifts nothing.
+        (lambda k=1, question="", /: f"{question} {k}", {}, "Where? 1"),
+        (lambda question, history=(), doc_name="", /: f"{history} {doc_name}", {}, "() a.md"),
+        (lambda question, k=1, m=2, /: f"{question} {k} {m}", {"m": 5}, "Where? 1 5"),
+        (lambda question, history=(), /: f"{history}", {}, "()"),
+        (str.replace, {"old": "Wh", "new": "Th"}, "There?"),
+        (str.center, {"width": 8}, " Where? "),
+    ],
+)
+def test_parameters_by_position_alone_are_filled_in_their_place(
+    function: Callable[..., Any], options: dict[str, Any], text: str
+) -> None:
+    """[A21] As by name: what a row or an option gives; Python passes none of them by name."""
+    assert ask(function, **options).text == text
 
 
 def _refused(question: str, api_key: str, model: str) -> str:
