@@ -111,11 +111,10 @@ class YamlTree:
 
     def has(self, path: YamlPath) -> bool:
         """Return whether there is a value at ``path``."""
-        try:
+        with suppress(LookupError, TypeError):
             self.at(path)
-        except (LookupError, TypeError):
-            return False
-        return True
+            return True
+        return False
 
     def at(self, path: YamlPath) -> Any:
         """Return the value at ``path``; raises LookupError or TypeError where there is none."""
@@ -242,8 +241,7 @@ def _composed(text: str, source: str) -> yaml.Node | None:
 
 def refuse_depth(data: Any, where: str) -> None:
     """Raise ScenarioError where plain data are deeper than a scenario file may be."""
-    reason = excess(data, DEEPEST)
-    if reason:
+    if reason := excess(data, DEEPEST):
         message = _TOO_DEEP if reason == TOO_DEEP_TO_READ else reason
         raise ScenarioError([Problem(where, message)])
 
@@ -272,6 +270,9 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Prob
     column = f" (column {mark.column + 1})" if mark is not None else ""
     hint = " Indent with spaces." if at_mark.startswith("\t") else ""
     return Problem(where, f"not valid YAML: {', '.join(parts)}{column}.{hint}")
+
+
+_Pairs = dict[str, tuple[yaml.Node, yaml.Node, bool]]  # nodes of key and value; is it aliased?
 
 
 class _Builder:
@@ -304,7 +305,10 @@ class _Builder:
                 self.build(child, (*path, at), aliased) for at, child in enumerate(node.value)
             ]
         elif isinstance(node, yaml.MappingNode):
-            built = self._mapping(node, path, aliased)
+            built = {}
+            for key, (key_node, child, is_aliased) in self._pairs(node, path, aliased).items():
+                self._tree.lines[(*path, key)] = key_node.start_mark.line + 1
+                built[key] = self.build(child, (*path, key), is_aliased)
         self._open.discard(id(node))
         return built
 
@@ -328,33 +332,32 @@ class _Builder:
         is_item = own[:1] == ("dataset",) and int in map(type, own[1:3])
         return is_item or self._deepest == CUT_DEPTH
 
-    def _mapping(self, node: yaml.MappingNode, path: YamlPath, aliased: bool) -> dict[str, Any]:
-        built: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
+    def _pairs(self, node: yaml.MappingNode, path: YamlPath, aliased: bool) -> _Pairs:
+        """Return what is built, by key; what is passed over leaves no lines behind."""
+        own, merged = _Pairs(), _Pairs()
         for key_node, value_node in node.value:
             if key_node.tag == f"{_TAG}merge":
                 self._merge(value_node, path, merged)
-                continue
-            if not isinstance(key_node, yaml.ScalarNode):
+            elif not isinstance(key_node, yaml.ScalarNode):
                 self._problem(key_node, "a key must be text, not a list or a mapping")
-                continue
-            key = str(key_node.value)
-            if key in built:
-                first = self._tree.lines.get((*path, key), 0)
+            elif (key := str(key_node.value)) in own:
+                first = own[key][0].start_mark.line + 1
                 self._problem(key_node, f"duplicate key {shorten(key)!r} (first on line {first})")
-                continue
-            self._tree.lines[(*path, key)] = key_node.start_mark.line + 1
-            built[key] = self.build(value_node, (*path, key), aliased)
-        return {**merged, **built}
-
-    def _merge(self, node: yaml.Node, path: YamlPath, merged: dict[str, Any]) -> None:
-        parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        for part in parts:
-            if isinstance(part, yaml.MappingNode):
-                for key, value in self.build(part, path, aliased=True).items():
-                    merged.setdefault(key, value)
             else:
+                own[key] = (key_node, value_node, aliased)
+        return {**merged, **own}
+
+    def _merge(self, node: yaml.Node, path: YamlPath, merged: _Pairs) -> None:
+        for part in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+            if not isinstance(part, yaml.MappingNode):
                 self._problem(part, "only mappings can be merged with <<")
+                continue
+            self._refuse_bombs(part, path, aliased=True)
+            self._open.add(id(part))
+            for key, pair in self._pairs(part, path, aliased=True).items():
+                self._aliased += key in merged  # passed over, which takes time, too
+                merged.setdefault(key, pair)
+            self._open.discard(id(part))
 
     def _scalar(self, node: yaml.ScalarNode, path: YamlPath) -> Any:
         text = str(node.value)
@@ -432,12 +435,9 @@ def _quoted(text: str, quote: str) -> str:
 
 def _is_plain(text: str) -> bool:
     """Return whether ``text`` needs no quotes; the parser decides, so that both agree."""
-    if not _PLAIN.fullmatch(text):
-        return False
-    try:
-        return bool(parse_yaml(f"[{text}]", "").data == [text])
-    except ScenarioError:
-        return False
+    with suppress(ScenarioError):
+        return bool(_PLAIN.fullmatch(text) and parse_yaml(f"[{text}]", "").data == [text])
+    return False
 
 
 def _escaped(text: str) -> Iterator[str]:

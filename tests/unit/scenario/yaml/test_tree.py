@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import Any
 
 import pytest
 
@@ -142,6 +143,33 @@ def test_merge_keys_fill_in_what_is_not_said() -> None:
     assert parsed(text).data["m"] == {"a": 1, "b": 3}
     text = "x: &x {a: 1}\ny: &y {a: 2, b: 2}\nm: {<<: [*x, *y]}\n"
     assert parsed(text).data["m"] == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "lines"),
+    [
+        ("<<: *x\n  a: [5,\n   6]", {"a": [5, 6], "b": 2}, {"a": 10, "a.0": 10, "a.1": 11, "b": 4}),
+        ("a: 5\n  <<: *x", {"a": 5, "b": 2}, {"a": 9, "b": 4}),
+        ("<<: [*x, *y]", {"a": [1], "b": 2, "c": None}, {"a": 2, "a.0": 3, "b": 4, "c": 7}),
+        ("<<: *y\n  <<: *x", {"a": 3, "c": None, "b": 2}, {"a": 6, "c": 7, "b": 4}),
+        ("<<: *y\n  c: 8", {"a": 3, "c": 8}, {"a": 6, "c": 10}),
+        ("<<: {<<: *x, a: {r: 1}}", {"a": {"r": 1}, "b": 2}, {"a": 9, "a.r": 9, "b": 4}),
+        ("c: 8", {"c": 8}, {"c": 9}),
+    ],
+)
+def test_what_is_merged_has_the_line_where_it_is_written(
+    text: str, data: dict[str, Any], lines: dict[str, int]
+) -> None:
+    """And what is not, none: neither its lines, nor that it is empty."""
+    bases = "x: &x\n  a:\n  - 1\n  b: 2\ny: &y\n  a: 3\n  c:\n"
+    tree = parsed(f"{bases}m:\n  {text}\n")
+    assert tree.data["m"] == data
+    assert list(tree.data["m"]) == list(data)
+    of_m = {path[1:]: line for path, line in tree.lines.items() if path[:1] == ("m",)}
+    assert {".".join(map(str, path)): line for path, line in of_m.items() if path} == lines
+    assert [path for path in tree.empty if path[0] == "m"] == [
+        ("m", key) for key, value in data.items() if value is None
+    ]
 
 
 def test_only_mappings_can_be_merged() -> None:
