@@ -232,7 +232,9 @@ def _make(options: OwnMeanSpec, location: Location) -> list[Gate]:
         human = labels_of(location, location.target, "a corrected mean")
         return [CorrectedGate(name, location.target, bound, human, takes_end=False)]
     if options.not_applicable is not None and location.target == WEIGHTED_SCORE:
-        raise location.error("is of a metric; weighted_score has no answers to leave out")
+        raise location.error(
+            "is of a metric; weighted_score has no answers to leave out", "not_applicable"
+        )
     return [MeanGate(name, location.target, bound, options.not_applicable, options.max_flip)]
 
 

@@ -152,7 +152,7 @@ def _by_words(column: Column, name: str) -> Spoken | None:
         return None
     if field := _of_checks(column, name, kinds):
         return Spoken(field, Surely.WORDS)
-    if "negative" in kinds or "must" in kinds & {"must"} - kinds & {"id", "document"}:
+    if "negative" in kinds:
         return None
     is_of_documents = kinds & {"id", "document"} and "question" not in kinds
     field = _of_documents(column, kinds) if is_of_documents else _of_texts(column, name, kinds)

@@ -160,6 +160,16 @@ def test_it_is_refused_where_the_chance_is_never_known(
         ),
         ({"mean": {"min": 0.8}, "not_applicable": 2}, ("a", "not_applicable"), "from 0 to 1"),
         ({"mean": {"min": 0.8, "max_flip": 0.1}}, ("a", "mean", "max_flip"), "needs 'repeats'"),
+        (
+            {"mean": 0.8, "not_applicable": 0.1},
+            ("weighted_score", "not_applicable"),
+            "no answers to leave out",
+        ),
+        (
+            {"mean": {"min": 0.8, "not_applicable": 0.1}},
+            ("weighted_score", "mean", "not_applicable"),
+            "no answers to leave out",
+        ),
         ({"mean": "x", "not_applicable": 0.1}, ("a", "mean"), "expected a number"),
         ({"mean": {"min": "x"}, "max_flip": 0.1}, ("a", "mean", "min"), "expected a number"),
     ],
@@ -169,5 +179,5 @@ def test_a_mistake_is_told_where_it_is_written(
 ) -> None:
     """An option beside ``mean`` was looked for below it, on another line."""
     with pytest.raises(GateOptionError, match=message) as caught:
-        make_gates({"a": options}, info(MetricColumn("a")))
+        make_gates({path[0]: options}, info(MetricColumn("a")))
     assert caught.value.path == path
