@@ -179,8 +179,7 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
         elif key == "prompt" and scene == "app" and _take_prompt(tree, value):
             continue
         elif key == "prompt" and scene == "app":
-            hint = "give its text: 'AnswerRelevancyMetric: {prompt: ...}' under 'metrics'"
-            warnings.append(f"context.prompt: a prompt that DB-GPT keeps; {hint}")
+            warnings.append(f"context.prompt: {_why_not_taken(tree, value)}")
         else:
             warnings.append(f"context.{key}: has no counterpart here")
     return warnings
@@ -191,6 +190,10 @@ def _shown(value: Any) -> str:
     return json_kind(value) if isinstance(value, dict | list) else shorten(repr(value))
 
 
+_JUDGED: Final = "AnswerRelevancyMetric"
+"""The metric that DB-GPT asks a model about an app's answer for."""
+
+
 def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
     """Give AnswerRelevancyMetric a prompt's text; return whether it took it.
 
@@ -198,13 +201,28 @@ def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
     has options already.
     """
     metrics = tree.data.get("metrics")
-    if not (isinstance(prompt, str) and "{" in prompt and isinstance(metrics, list)):
+    if not (_is_text(prompt) and isinstance(metrics, list)):
         return False
-    name = "AnswerRelevancyMetric"
     tree.data["metrics"] = [
-        {name: {"prompt": prompt}} if metric == name else metric for metric in metrics
+        {_JUDGED: {"prompt": prompt}} if metric == _JUDGED else metric for metric in metrics
     ]
-    return name in metrics
+    return _JUDGED in metrics
+
+
+def _why_not_taken(tree: YamlTree, prompt: Any) -> str:
+    """Return why a prompt is left out, and what to do."""
+    if not _is_text(prompt):
+        hint = f"give its text: '{_JUDGED}: {{prompt: ...}}' under 'metrics'"
+        return f"a prompt that DB-GPT keeps; {hint}"
+    metrics = tree.data.get("metrics")
+    listed = metrics if isinstance(metrics, list) else []
+    if any(isinstance(metric, dict) and _JUDGED in metric for metric in listed):
+        return f"not taken: {_JUDGED} has options of its own under 'metrics'; its prompt goes there"
+    return f"has no effect: {_JUDGED}, which it is for, is not under 'metrics'"
+
+
+def _is_text(prompt: Any) -> bool:
+    return isinstance(prompt, str) and "{" in prompt
 
 
 def _translate_scene_value(tree: YamlTree, scene: str) -> list[str]:

@@ -281,3 +281,27 @@ def test_a_prompt_may_be_its_text(load: Load) -> None:
     (metric,) = [one for one in loaded.scenario.metrics if one.metric == "AnswerRelevancyMetric"]
     assert metric.options == {"prompt": prompt}
     assert not [warning for warning in loaded.warnings if "prompt" in warning]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "metrics", "warning"),
+    [
+        ("942acd7e", ["AnswerRelevancyMetric"], "a prompt that DB-GPT keeps; give its text: "),
+        ({"key": 1}, ["AnswerRelevancyMetric"], "a prompt that DB-GPT keeps; give its text: "),
+        ("942acd7e", ["em"], "a prompt that DB-GPT keeps; give its text: "),
+        ("Rate {answer}", ["em"], "has no effect: AnswerRelevancyMetric, which it is for, is not"),
+        (
+            "Rate {answer}",
+            ["em", {"AnswerRelevancyMetric": {"prompt": "Mine: {answer}"}}],
+            "not taken: AnswerRelevancyMetric has options of its own under 'metrics'",
+        ),
+    ],
+)
+def test_a_prompt_that_is_left_out_is_warned_of(
+    load: Load, prompt: Any, metrics: Any, warning: str
+) -> None:
+    """[F7] A text was called the key of one that DB-GPT keeps."""
+    found = load({**APP, "evaluate_metrics": metrics, "context": {"prompt": prompt}}).warnings
+    assert [one.startswith(f"context.prompt: {warning}") for one in found if "prompt" in one] == [
+        True
+    ]
