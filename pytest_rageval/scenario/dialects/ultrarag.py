@@ -86,7 +86,9 @@ def _fill_in_metrics(tree: YamlTree) -> None:
     """Name all metrics where ``metrics`` is absent or null, which means all of them to UltraRAG."""
     if tree.data.get("metrics") is None:
         tree.data.pop("metrics", None)
-        if tree.has(("qrels_path",)) or tree.has(("run_path",)):
+        of_data = tree.data.get("dataset")
+        files = of_data.get("qrels_path") if isinstance(of_data, dict) else None
+        if tree.has(("qrels_path",)) or tree.has(("run_path",)) or files is not None:
             tree.data.setdefault("ir_metrics", None)
         elif "ir_metrics" not in tree.data:
             tree.data["metrics"] = list(_ANSWER_METRICS)

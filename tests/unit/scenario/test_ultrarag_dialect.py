@@ -183,6 +183,26 @@ def test_another_new_run_is_not_dropped_in_silence(load: Load) -> None:
     assert any("run_new_path" in warning for warning in load(text).warnings)
 
 
+@pytest.mark.parametrize(
+    ("dataset", "evaluation", "first"),
+    [
+        ("{qrels_path: q.txt, run_path: r.txt}", "{}", ["mrr", "map"]),
+        ("{qrels_path: q.txt, run_path: r.txt}", "{metrics: null, ks: [5]}", ["mrr", "map"]),
+        ("{qrels_path: q.txt, run_path: r.txt}", "{ir_metrics: [map]}", ["map"]),
+        ("{qrels_path: q.txt, run_path: r.txt}", "{metrics: [ndcg]}", ["ndcg"]),
+        ("{qrels_path: null, run_path: null, path: a.jsonl}", "{}", ["acc", "f1"]),
+        ("a.jsonl", "{metrics: null}", ["acc", "f1"]),
+        ("[{answer: a, reference: b}]", "{}", ["acc", "f1"]),
+    ],
+)
+def test_without_metrics_those_of_the_data_are_meant(
+    load: Load, dataset: str, evaluation: str, first: list[str]
+) -> None:
+    """[D9] TREC files that stand under dataset, as ours do, hold no answers either."""
+    loaded = load(f"name: s\ndataset: {dataset}\nevaluation: {evaluation}\n")
+    assert names(loaded)[:2] == first
+
+
 def test_trec_parameters_beside_a_benchmark_are_warned_of(load: Load) -> None:
     """D9: their file holds the parameters of all tasks."""
     text = BENCHMARK + EVALUATION + "  qrels_path: q.txt\n  run_path: r.txt\n  ks: [1]\n"
