@@ -349,7 +349,7 @@ class _Builder:
 
     def _merge(self, node: yaml.Node, path: YamlPath, merged: _Pairs) -> None:
         for part in node.value if isinstance(node, yaml.SequenceNode) else [node]:
-            if not isinstance(part, yaml.MappingNode):
+            if not isinstance(part, yaml.MappingNode) or part.tag != f"{_TAG}map":
                 self._problem(part, "only mappings can be merged with <<")
                 continue
             self._refuse_bombs(part, path, aliased=True)

@@ -173,7 +173,9 @@ def test_what_is_merged_has_the_line_where_it_is_written(
 
 
 def test_only_mappings_can_be_merged() -> None:
-    assert problems("x: &x [1]\nm: {<<: 5}\n") == ["s.yaml:2: only mappings can be merged with <<"]
+    for merged in ("5", "!custom {x: 1}"):
+        found = problems(f"x: &x [1]\nm: {{<<: {merged}}}\n")
+        assert found == ["s.yaml:2: only mappings can be merged with <<"]
 
 
 def test_aliases_are_copies() -> None:
