@@ -85,7 +85,7 @@ class RegressionGate(FallGate):
         left = {
             name: up
             for name, up in self.higher_is_better.items()
-            if not all(row_rules_out(sample, name) for sample in counting)
+            if not all(row_rules_out(sample, name, or_lacks=True) for sample in counting)
             or any(self._has(name, sample_id) for sample_id in known)
         }
         return replace(self, higher_is_better=left) if left else self

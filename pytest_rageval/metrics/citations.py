@@ -181,7 +181,7 @@ class CitationMetric:
         # It matters whether the answer refuses, unless no judge could be asked (no question), or
         # citations were counted as valid or not, which goes for a refusal, too.
         is_open = reading.kind == "failed" and sample.question is not None and not is_validity
-        if is_open and found.left_out not in ("row", "run"):
+        if is_open and found.left_out in (None, "answer"):
             return Score(self._name, None, error=FAILED)
         return found
 
@@ -271,7 +271,7 @@ def _recall(name: str, sources: Sources, cited: CitedText) -> Score:
 
 def _none_expected(name: str) -> Score:
     reason = "the row names no reference_citations, reference_ids or doc_name"
-    return Score(name, None, reason, left_out="run")
+    return Score(name, None, reason, left_out="label")
 
 
 def _listed(sources: Sources, cited: Sequence[Source]) -> str:

@@ -88,7 +88,7 @@ def _recall(options: NuggetOptions, name: str, table: SupportTable) -> Score:
     source = _source(options, table)
     if not nuggets:
         kind = "vital nugget" if options.of == "vital" else "nugget"
-        return Score(name, None, f"the row has no {kind}", left_out="run")
+        return Score(name, None, f"the row has no {kind}", left_out="label")
     if source is None:
         return Score(name, 0.0, "nothing was retrieved")
     weights = [_weight(options, nugget) for nugget in nuggets]

@@ -115,14 +115,14 @@ CAUSE: Final = "cause"
 Cause = Literal["retrieval", "generation", "unfaithful", "unknown"]
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
-LeftOut = Literal["row", "run", "answer"]
+LeftOut = Literal["row", "label", "run", "answer"]
 """What decides that a metric does not apply to a sample.
 
-``row``: what the row says, as ``answerable: false``. It has no score, which is no error. ``run``: a
-field that the row lacks, or what the search, the judge or the form of the answer made of it. That
-is no error either, but a group of such rows alone is not known to be in order. ``answer``: what the
-answer is (it refuses, it cites nothing). That is counted as the worst score: else an answer would
-leave a mean by saying less.
+``row``: what the row says, as ``answerable: false``. It has no score, which is no error. ``label``:
+a field that the row lacks; ``run``: what the search, the judge or the form of the answer made of
+it. These are no error either, but a group of such rows alone is not known to be in order.
+``answer``: what the answer is (it refuses, it cites nothing). That is counted as the worst score:
+else an answer would leave a mean by saying less.
 """
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]

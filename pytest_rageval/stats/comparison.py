@@ -277,7 +277,7 @@ def wanted_samples(result: ScenarioResult) -> dict[str, SampleResult]:
 
 def _ruled_out(samples: Mapping[str, SampleResult], metric: str) -> Iterator[str]:
     for sample_id, sample in samples.items():
-        if row_rules_out(sample, metric) and not is_scored(score_of(sample, metric)):
+        if row_rules_out(sample, metric, or_lacks=True) and not is_scored(score_of(sample, metric)):
             yield sample_id
 
 

@@ -139,16 +139,18 @@ def was_not_asked(sample: SampleResult, name: str) -> bool:
 
 def is_ruled_out(sample: SampleResult, name: str) -> bool:
     """Return whether the metric does not apply, whatever the answer: no score of it is missed."""
-    return sample.left_out.get(name) in ("row", "run")
+    return sample.left_out.get(name) in ("row", "label", "run")
 
 
-def row_rules_out(sample: SampleResult, name: str) -> bool:
+def row_rules_out(sample: SampleResult, name: str, *, or_lacks: bool = False) -> bool:
     """Return whether the data alone rule the metric out, whatever was found, judged or answered.
 
-    They rule the weighted score out where they rule every metric out.
+    They rule the weighted score out where they rule every metric out. ``or_lacks``: also where the
+    row does not ask for the metric, because it lacks a label; whether it was lost, nobody knows.
     """
     names = sample.scores if name == WEIGHTED_SCORE else (name,)
-    return bool(sample.left_out) and all(sample.left_out.get(one) == "row" for one in names)
+    why = ("row", "label") if or_lacks else ("row",)
+    return bool(sample.left_out) and all(sample.left_out.get(one) in why for one in names)
 
 
 def refuses(sample: SampleResult) -> bool:

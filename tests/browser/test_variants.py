@@ -19,6 +19,7 @@ from pytest_rageval.model import (
     Contest,
     Diagnosis,
     GateResult,
+    LeftOut,
     MetricColumn,
     Outcome,
     Ranking,
@@ -74,10 +75,13 @@ def made_sample(rng: random.Random, at: int, number: int) -> SampleResult:
     fate = rng.random()
     scores = {
         "f1": f1,
-        "rubric": None if fate < 0.1 or at == 5 else float(rng.randint(0, 5)),  # does not apply
+        "rubric": None
+        if fate < 0.1 or at in (5, 7)
+        else float(rng.randint(0, 5)),  # does not apply
         "noise": rng.random() / (number + 1),
     }
     errors = {"noise": "boom"} if at == 3 else {}
+    ruled_out: LeftOut = "row" if at % 4 == 1 else "label"
     cause = rng.choice(CAUSES) if f1 < 0.5 else None
     words = "refund order battery invoice shipping warranty".split()
     return SampleResult(
@@ -92,7 +96,7 @@ def made_sample(rng: random.Random, at: int, number: int) -> SampleResult:
         metadata={"customer": f"c{at % 20}"},
         scores={**scores, **dict.fromkeys(errors)},
         errors=errors,
-        left_out={"rubric": "row"} if scores["rubric"] is None and at % 2 else {},
+        left_out={"rubric": ruled_out} if scores["rubric"] is None and at % 2 else {},
         cause=cause,
         cause_reason="the contexts lack it" if cause else "",
     )

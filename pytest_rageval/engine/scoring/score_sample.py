@@ -282,7 +282,7 @@ def score_without(plan: Plan, bound: BoundMetric, missing: Collection[str]) -> S
         hint += ", and each context needs an id" if "retrieved_ids" in missing else ""
         return Score(name, None, error=f"{who} {lacks}{hint}")
     is_asked = bound.info.of_row.isdisjoint(missing)
-    return Score(name, None, f"the row has {lacks}", left_out=None if is_asked else "run")
+    return Score(name, None, f"the row has {lacks}", left_out=None if is_asked else "label")
 
 
 def checked_score(column: MetricColumn, score: Score) -> Score:

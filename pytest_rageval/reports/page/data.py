@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final
 
 from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, metrics_behind
@@ -282,19 +283,18 @@ def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:
             for at, sample in enumerate(result.samples)
             if column.name in sample.errors and not is_scored(sample.scores.get(column.name))
         ],
-        "ruled_out": [
-            at for at, sample in enumerate(result.samples) if is_ruled_out(sample, column.name)
-        ],
-        "of_row": [
-            at for at, sample in enumerate(result.samples) if row_rules_out(sample, column.name)
-        ],
-        "refused": [
-            at
-            for at, sample in enumerate(result.samples)
-            if passing_of(sample, column.name) is False
-        ],
+        "ruled_out": _places(result, column, is_ruled_out),
+        "of_row": _places(result, column, row_rules_out),
+        "unasked": _places(result, column, partial(row_rules_out, or_lacks=True)),
+        "refused": _places(result, column, lambda one, name: passing_of(one, name) is False),
         **({"replies": counts} if (counts := reply_counts(result.samples, column.name)) else {}),
     }
+
+
+def _places(
+    result: ScenarioResult, column: MetricColumn, holds: Callable[[SampleResult, str], bool]
+) -> list[int]:
+    return [at for at, sample in enumerate(result.samples) if holds(sample, column.name)]
 
 
 def _number(value: float | None) -> float | None:

@@ -292,6 +292,10 @@ def test_a_value_is_judged_by_the_metrics_that_its_rows_do_not_rule_out(result: 
     found = check(result, OF_BOTH, ROWS_A + more, ROWS_A + more)
     assert found.outcome == "passed"
     assert found.message.endswith("; f1 left out, as all their rows rule it out: b")
+    unasked = rows_b(1.0, left_out={"f1": "label"})
+    assert check(result, OF_BOTH, ROWS_A + unasked, ROWS_A + unasked).message == found.message
+    lost = [row(at, 1.0, 1.0, "b") for at in range(6, 12)]
+    assert check(result, OF_BOTH, ROWS_A + unasked, ROWS_A + lost).outcome == "failed"
     fallen = rows_b(0.0, **LEFT_OUT)
     found = check(result, OF_BOTH, ROWS_A + fallen, ROWS_A + rows_b(1.0, **LEFT_OUT))
     assert found.outcome == "failed"

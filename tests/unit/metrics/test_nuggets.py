@@ -127,11 +127,11 @@ def test_ten_nuggets_are_asked_for_at_a_time(scored: Callable[..., SampleResult]
 def test_a_row_without_such_nuggets_is_left_out(scored: Callable[..., SampleResult]) -> None:
     judge = Judge()
     okay = scored(judge, nuggets=NUGGETS[2:], answer="")
-    assert okay.left_out["nugget_recall"] == okay.left_out["nugget_recall.contexts"] == "run"
+    assert okay.left_out["nugget_recall"] == okay.left_out["nugget_recall.contexts"] == "label"
     assert okay.reasons["nugget_recall"] == "the row has no nuggets that are vital"
     assert okay.scores["all_score"] == 0.0
     none = scored(judge, nuggets=None)
-    assert set(none.left_out.values()) == {"run"}
+    assert set(none.left_out.values()) == {"label"}
     assert none.reasons["all_score"] == "the row has no nuggets"
     assert judge.prompts == []
 
@@ -157,7 +157,7 @@ def test_a_refusal_has_none_and_leaves_what_was_retrieved_alone(
     assert found.scores["nugget_recall.contexts"] == 1.0
     assert not found.left_out
     none = scored(judge, "refusals: phrases\n", answer=refused, nuggets=None)
-    assert set(none.left_out.values()) == {"run"}
+    assert set(none.left_out.values()) == {"label"}
     right = scored(judge, "refusals: phrases\n", answer=refused, answerable=False)
     assert right.scores["nugget_recall"] == 1.0
     assert right.left_out == {"nugget_recall.contexts": "row"}

@@ -278,9 +278,12 @@ def test_where_rows_rule_the_metric_out_of_every_sample_nothing_is_ranked() -> N
 
 
 @pytest.mark.parametrize("of", ["f1", WEIGHTED_SCORE])
-def test_rows_that_rule_the_metric_out_in_every_variant_are_no_samples_to_rank_by(of: str) -> None:
-    """Eight of eight; p = 2/2^8."""
-    marks = dict.fromkeys(("s8", "s9"), RULED_OUT)
+@pytest.mark.parametrize("why", ["row", "label"])
+def test_rows_that_rule_the_metric_out_in_every_variant_are_no_samples_to_rank_by(
+    of: str, why: str
+) -> None:
+    """Eight of eight; p = 2/2^8. Rows without answer_checks lack no score of them."""
+    marks = {name: {"left_out": {"f1": why}, "errors": {}} for name in ("s8", "s9")}
     runs = [
         run_of(name, [*own, None, None], marks=marks) for name, own in (("v", ONES), ("u", ZEROS))
     ]

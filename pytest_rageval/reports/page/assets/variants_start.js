@@ -206,7 +206,7 @@ function joinedColumns(app) {
   const { columns, metric, n } = app;
   const known = columns.map(({ rows, state, leftOut }) => {
     const scores = rankedScores(app, state);
-    const isOfRow = metricOf(state.run, metric)?.isOfRow ?? [];
+    const unasked = metricOf(state.run, metric)?.isUnasked ?? [];
     return Array.from({ length: n }, (_, at) => {
       const place = rows[at];
       const isWanted =
@@ -214,7 +214,7 @@ function joinedColumns(app) {
         state.sampleWeights[place] > 0 &&
         (state.run.isExpected[place] || leftOut.has(place));
       const score = isWanted && scores ? scores[place] : null;
-      return { isWanted, isRuledOut: isWanted && Boolean(isOfRow[place]) && score === null, score };
+      return { isWanted, isRuledOut: isWanted && Boolean(unasked[place]) && score === null, score };
     });
   });
   const has = known.map((own) => own.some(({ score }) => score !== null));

@@ -29,6 +29,7 @@ function prepare(data) {
       hasFailed: flags(n, metric.failed),
       isRuledOut: flags(n, metric.ruled_out),
       isOfRow: flags(n, metric.of_row),
+      isUnasked: flags(n, metric.unasked),
       hasRefused: flags(n, metric.refused),
     })),
     rules: null,
@@ -44,8 +45,9 @@ function prepare(data) {
   };
   run.metric = new Map(run.metrics.map((metric) => [metric.name, metric]));
   const weighted = { name: WEIGHTED, range: [0, 1], higher_is_better: true };
-  const isOfRow = run.all.map((at) => run.metrics.every((metric) => metric.isOfRow[at]));
-  run.metric.set(WEIGHTED, { ...weighted, isOfRow });
+  const everywhere = (flag) => run.all.map((at) => run.metrics.every((one) => one[flag][at]));
+  const flagged = { isOfRow: everywhere("isOfRow"), isUnasked: everywhere("isUnasked") };
+  run.metric.set(WEIGHTED, { ...weighted, ...flagged });
   run.asRun = weigh(run, run.weights);
   run.rules = samples.outcome.map((outcome, at) => ruleOf(run, outcome, at));
   decide(run.asRun);

@@ -311,7 +311,7 @@ def test_a_condition_needs_an_answer_though_its_metric_reads_none(run: RunOf) ->
 
 def test_rows_that_do_not_say_are_neither(scored: Callable[..., SampleResult]) -> None:
     found = scored(answer="You're welcome!", answerable=None)
-    assert {found.left_out[m] for m in ("refusal", "over_refusal", "missed_refusal")} == {"run"}
+    assert {found.left_out[m] for m in ("refusal", "over_refusal", "missed_refusal")} == {"label"}
     assert found.scores["em"] == 0.0
 
 
@@ -595,8 +595,8 @@ def test_citations_of_what_may_refuse_wait_for_the_judge(
     ("fields", "score", "left_out"),
     [
         ({"question": None, "reference_citations": (1,)}, 0.5, None),
-        ({"question": None}, None, "run"),
-        ({}, None, "run"),
+        ({"question": None}, None, "label"),
+        ({}, None, "label"),
     ],
 )
 def test_what_the_judge_is_not_asked_about_does_not_wait_for_it(
