@@ -385,10 +385,11 @@ def _definitions(result: ScenarioResult) -> dict[str, str]:
 
 def _may_matter(name: str, results: Sequence[ScenarioResult], metrics: Collection[str]) -> bool:
     """Return whether a run that lacks this setting may score otherwise; then it counts as null."""
+    rows = (row for result in results for row in result.samples)
     if name == "conversation":
-        return any("history" in row.judged_by for result in results for row in result.samples)
-    of_answers = {one.name for one in results[0].info.metrics if not one.retrieves}
-    return name != "citations" or not of_answers.isdisjoint(metrics)
+        return any("history" in row.judged_by for row in rows)
+    is_ruled = name == "refusals" and any(row.left_out.keys() & metrics for row in rows)
+    return is_ruled or any(c.name in metrics and not c.retrieves for c in results[0].info.metrics)
 
 
 def _weights(info: ScenarioInfo) -> str:
@@ -412,9 +413,8 @@ def _readers(results: Sequence[ScenarioResult]) -> Iterator[tuple[str, _ValueOf]
     yield "another question", lambda one: one.question
     yield "other references", lambda one: None if one.references is None else list(one.references)
     if not any(result.info.judgements_sha256 for result in results):  # else compared as a whole
-        for field in sorted(
-            {name for result in results for row in result.samples for name in row.judged_by}
-        ):
+        fields = {name for result in results for row in result.samples for name in row.judged_by}
+        for field in sorted(fields):
             yield f"other {field}", partial(_digest, field)
     if results[0].info.group_by is not None:
         yield f"another {results[0].info.group_by}", partial(_group, results[0].info.group_by)

@@ -543,6 +543,7 @@ def test_what_a_run_does_not_say_is_no_difference() -> None:
 REFUSALS = {"refusals": {"detect": "phrases", "also": ["nope"]}}
 SEARCH = MetricColumn("f1", definition="f1 1", retrieves=True)
 FOLLOWS_ON = {"s1": {"judged_by": {"history": "aa"}}}
+NO_ANSWER = {"s1": {"scores": {"f1": None}, "weighted_score": None, "left_out": {"f1": "row"}}}
 
 
 @pytest.mark.parametrize(
@@ -551,6 +552,7 @@ FOLLOWS_ON = {"s1": {"judged_by": {"history": "aa"}}}
         (REFUSALS, REFUSALS, {}),
         (REFUSALS, {**REFUSALS, "conversation": {"turns": 6}}, {}),  # no metric sees the history
         ({"citations": {"style": "auto"}}, {}, {"column": SEARCH}),
+        (REFUSALS, {}, {"column": SEARCH}),  # no row has no answer in the documents
         ({"refusals": None}, {}, {}),
         ({"top_k": 5}, {"top_k": None}, {}),
         ({"top_k": 5}, {}, {}),
@@ -569,20 +571,26 @@ def test_settings_that_are_alike_or_make_no_difference_compare(
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "message", "more"),
     [
-        (REFUSALS, "refusals: null in v, but {'detect': 'phrases', 'also': ['nope']} in u"),
-        ({"citations": {"base": 0}}, "citations: null in v, but {'base': 0} in u"),
-        ({"conversation": {"turns": 6}}, "conversation: null in v, but {'turns': 6} in u"),
+        (REFUSALS, "refusals: null in v, but {'detect': 'phrases', 'also': ['nope']} in u", {}),
+        (
+            {"refusals": {"detect": "judge"}},
+            "refusals: null in v, but {'detect': 'judge'} in u",
+            {"column": SEARCH, "marks": NO_ANSWER},
+        ),
+        ({"citations": {"base": 0}}, "citations: null in v, but {'base': 0} in u", {}),
+        ({"conversation": {"turns": 6}}, "conversation: null in v, but {'turns': 6} in u", {}),
     ],
 )
 def test_a_setting_that_only_some_variants_have_does_not_compare(
-    changes: dict[str, Any], message: str
+    changes: dict[str, Any], message: str, more: dict[str, Any]
 ) -> None:
     known = {"empty_answer": "worst"}
-    second = other("u", measured=known | changes, marks=FOLLOWS_ON)
+    second = other("u", measured=known | changes, **{"marks": FOLLOWS_ON, **more})
     for lacking in (known, {}):  # nothing of it was on record before there was one
-        found = rank(other("v", measured=lacking), second)
+        first = other("v", measured=lacking, column=more.get("column"))
+        found = rank(first, second, min_pairs=0.0)
         assert found.undecided == f"{message}; to rank them anyway: 'best: {{anyway: true}}'"
         assert letters(found) == {"v": "", "u": ""}
 
