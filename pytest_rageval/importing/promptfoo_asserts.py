@@ -193,7 +193,7 @@ def _check_value(base: str, value: Any) -> Any:
         return _schema(value)
     if base == "regex":
         return _pattern(value)
-    if value is None and base in ("equals", *_MANY):
+    if value is None and base in ("equals", *_ONE, *_MANY):
         raise NotTakenError("its value is missing")
     if base in _MANY:
         parts = value if isinstance(value, list) else _comma_separated(value)

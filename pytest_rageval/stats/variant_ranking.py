@@ -251,8 +251,7 @@ def _remarks(
     if common.partly:
         yield left_out(common.partly, "some variants", "all")
     if common.ruled_out:
-        rule = "row rules" if common.ruled_out == 1 else "rows rule"
-        yield f"{common.ruled_out} {rule} {contest.of} out"
+        yield f"{contest.of} does not apply to {counted(common.ruled_out, 'row')}"
     if common.count < common.total and not undecided:
         others = counted(common.total - common.count, "sample")
         yield f"{others} of {common.total} left out: {_who_lacks(common)}"

@@ -295,8 +295,8 @@ SAID = (
     "(+1.0000..+1.0000), p 0.0078 (1 pair), 8 common samples",
     "2 groups cannot reach p < 0.05, whatever the scores; 6 can",
     "5 common samples cannot reach p < 0.05, whatever the scores; 6 can",
-    "2 rows rule f1 out",
-    "1 row rules weighted_score out",
+    "f1 does not apply to 2 rows",
+    "weighted_score does not apply to 1 row",
     "nothing is significantly better than u (f1 0.8750, 8 common samples, 1 pair, alpha 0.05); "
     "v is ahead by 0.1250 (p 1.0000); a difference below 0.3502 may go unseen (power 80 %)",
     "nothing is significantly better than u (f1 1.0000, 8 common samples, max-T over 3 pairs, "

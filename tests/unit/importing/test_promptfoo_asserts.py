@@ -112,7 +112,7 @@ def test_asserts_that_are_metrics() -> None:
         ("is-html", {}, "has no counterpart here"),  # these take no value
         ("not-is-refusal", {}, "has no counterpart here"),
         ("cost", {"threshold": 1}, "has no counterpart here"),
-        ("starts-with", {}, "its value is no text"),
+        ("starts-with", {}, "its value is missing"),
         ("contains", {"value": "a", "weight": 0}, "with weight 0 it decides nothing"),
         ("contains", {"value": "file://https://x.org/a.txt"}, "is not on this machine"),
         ("contains", {"value": "file://gone.txt"}, "there is no file gone.txt"),

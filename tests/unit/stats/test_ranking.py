@@ -290,7 +290,7 @@ def test_rows_that_rule_the_metric_out_in_every_variant_are_no_samples_to_rank_b
     found = rank(*runs, of=of)
     assert (found.common, found.total, found.undecided) == (8, 8, "")
     assert found.pairs[0].p_value == 2 / 256
-    assert found.remarks == (f"2 rows rule {of} out",)
+    assert found.remarks == (f"{of} does not apply to 2 rows",)
 
 
 @pytest.mark.parametrize("of", ["f1", WEIGHTED_SCORE])

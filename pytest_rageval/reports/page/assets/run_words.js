@@ -160,7 +160,7 @@ const RUN_WORDS = [
   [/; mend these$/, "；请补齐"],
   [/of (\d+) samples? a metric applies in some variants only, and is left out of all/, "有 $1 个样本的某个指标只适用于部分变体，因而不计入任何变体"],
   [/of (\d+) samples? a metric applies in one run only, and is left out of both/, "有 $1 个样本的某个指标只在其中一次运行中适用，因而两次都不计入"],
-  [/^(\d+) rows? rules? (\S+) out$/, "$1 行不适用 $2"],
+  [/^(\S+) does not apply to (\d+) rows?$/, "$2 行不适用 $1"],
   [/(\d+) samples? of (\d+) left out: /, "$2 个样本中有 $1 个未计入："],
   [/^it cannot be said that nothing is better than (.+?): /, "无法确定没有变体优于 $1："],
   [/(\d+) common samples? cannot reach p < ([\d.e-]+)/, "$1 个共有样本无论结果如何都达不到 p < $2"],
