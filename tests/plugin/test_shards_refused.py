@@ -213,6 +213,14 @@ def test_folders_after_a_blank_that_move_the_rootdir(four: Project) -> None:
 
 
 @pytest.mark.full
+def test_folders_after_a_blank_beside_a_pyproject_without_a_section(four: Project) -> None:
+    """pytest takes its folder for the rootdir, as it is."""
+    four.file("pyproject.toml", "[project]\nname = 'bot'\nversion = '1'\n")
+    (part,) = run_shards(four, ["1/1"])
+    assert four.pytest("--rag-merge", part).ret == pytest.ExitCode.OK
+
+
+@pytest.mark.full
 def test_workers_are_not_started_for_a_merge(four: Project) -> None:
     found = merge(four, run_shards(four, ["1/2", "2/2"]), "-n", "2", "-x")
     assert found.ret == pytest.ExitCode.OK

@@ -248,7 +248,8 @@ def _refuse_moved_configuration(config: pytest.Config) -> None:
     is_without_equals_sign = any(name in typed for name in given)
     named = config.getoption("inifilename", None) or config.getoption("rootdir", None)
     wanted = configuration_of(here)
-    is_moved = config.inipath != wanted or (wanted is None and config.rootpath != here)
+    # Without a section anywhere, pytest names the pyproject.toml of its rootdir all the same.
+    is_moved = config.rootpath != here if wanted is None else config.inipath != wanted
     if is_without_equals_sign and is_moved and not named:
         places = " ".join(f"--rag-merge={name}" for name in given)
         message = (
