@@ -75,19 +75,6 @@ def fitting(sample: Sample) -> Sample:
     return replace(sample, context_ids=None)
 
 
-def cut(sample: Sample, k: int | None) -> Sample:
-    """Return a sample with its first ``k`` contexts and ids, all of them without ``k``.
-
-    If there is an id for each context, these are the ids of the contexts that stay.
-    """
-    sample = fitting(sample)
-    names = ("contexts", "context_docs", "retrieved_ids", "context_ids")
-    long = {name: found[:k] for name in names if (found := getattr(sample, name)) is not None}
-    if sample.context_ids is not None:
-        long["retrieved_ids"] = _once(long["context_ids"])
-    return replace(sample, **long)
-
-
 def _once(ids: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in ids if one is not None))
 

@@ -38,7 +38,6 @@ _ALPHANUMERIC: Final = re.compile(r"[^\W_]")
 _PREFIX: Final = re.compile(
     r"\s*(?:[-*+>•]\s+|\(?(?:(?:\d{1,3}|[a-zA-Z])[)、]|\d{1,3}\.(?!\d)|[a-z]\.(?![\da-zA-Z]))\s*)*"
 )
-_TAG: Final = re.compile(r"#[^\W_]")
 _INITIALS: Final = re.compile(r"(?:[a-z]\.)*[a-z]$")
 _INITIAL_IS_NEXT: Final = re.compile(r" [A-Z]\. ?[A-Z]")
 _BEGINS: Final = re.compile(r"\s+[A-Z][a-z]+(?: [a-z]|, )")
@@ -117,10 +116,7 @@ def counts_as_sentence(text: str) -> bool:
     [False, False, True]
     """
     text = _CITED_END.sub("", text.strip())
-    ending = text.rstrip(_CLOSING + " \t")[-1:]
-    # A heading has a blank behind its #. Some write none, but few put a full stop at the end.
-    is_heading = text.startswith("#") and not (_TAG.match(text) and ending in (".", "。"))
-    if is_heading or ending in ("?", "？"):
+    if text.startswith("#") or text.rstrip(_CLOSING + " \t").endswith(("?", "？")):
         return False
     body = text[_PREFIX.match(text).end() :]  # type: ignore[union-attr]  # may match nothing
     if _THREE_WORDS.match(body):

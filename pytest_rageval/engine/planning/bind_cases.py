@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import row_place
-from pytest_rageval.datasets.id_cells import cut
+from pytest_rageval.datasets.id_cells import fitting
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.answer_columns import offers, outdated_lists, read_of_answers
@@ -238,8 +238,14 @@ def _with_top_k(binding: Binding, dataset: Dataset) -> Dataset:
     k = binding.scenario.top_k
     if k is None:
         return dataset
-    cases = [cut(case, k) if isinstance(case, Sample) else case for case in dataset.cases]
+    cases = [_cut(case, k) if isinstance(case, Sample) else case for case in dataset.cases]
     return replace(dataset, cases=cases)
+
+
+def _cut(sample: Sample, k: int) -> Sample:
+    names = ("contexts", "context_docs", "retrieved_ids", "context_ids")
+    long = {name: found[:k] for name in names if (found := getattr(sample, name)) is not None}
+    return fitting(replace(sample, **long))
 
 
 def bind_cases(

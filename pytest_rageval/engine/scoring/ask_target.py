@@ -19,7 +19,7 @@ from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.clients.threads import in_thread, is_our_stop
-from pytest_rageval.datasets.id_cells import by_rank, cut
+from pytest_rageval.datasets.id_cells import by_rank, fitting
 from pytest_rageval.engine.plan import TargetPlan
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.extras import loading
@@ -179,9 +179,11 @@ def filled(
     found: dict[str, Any] = {"contexts": answer.contexts, "context_docs": answer.context_docs}
     found |= dict.fromkeys(("retrieved_ids", "context_ids"))
     found = ids if answer.contexts is None else {**found, **ids}
-    if answer.text is not None or (found and not keeps_text):
-        found |= {"answer": answer.text, "cited_sentences": None, **_beside(answer, beside)}
-    return cut(replace(sample, **found), top_k) if found else sample
+    said = {name: part and part[:top_k] for name, part in found.items()}
+    if answer.text is not None or (said and not keeps_text):
+        said |= {"answer": answer.text, "cited_sentences": None, **_beside(answer, beside)}
+    answered = replace(sample, **said)
+    return fitting(answered) if ids else answered
 
 
 def _beside(answer: Answer, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:

@@ -242,32 +242,6 @@ def test_top_k_cuts_ids_contexts_and_their_documents(
     assert len(made.samples[0].contexts or ()) == min(top_k, 2)
 
 
-@pytest.mark.parametrize(
-    ("ids", "contexts", "cited", "precision", "recall"),
-    [
-        ("[a, a, b]", "[x, y, z]", 2, 1.0, 0.5),  # the second passage is of a, too
-        ("[a, a, b]", "[x, y, z]", 1, 1.0, 0.5),
-        ("[c, a, c]", "[x, y, z]", 2, 1.0, 0.5),
-        ("[a, c, c]", "[x, y, z]", 2, 0.0, 0.5),
-        ("[a, b, c]", "[x, y, z]", 2, 1.0, 1.0),
-        ("[c, a, b]", "[x, y, z]", 2, 1.0, 0.5),
-        ("[a, a, b]", "[x, y]", 2, 1.0, 1.0),  # no id for each context
-        ("[c, c, a, b]", "[x, y, z]", 1, 0.0, 0.5),
-    ],
-)
-def test_top_k_leaves_contexts_and_the_ids_of_their_places(
-    run: Callable[..., Any], ids: str, contexts: str, cited: int, precision: float, recall: float
-) -> None:
-    """A citation is held against the id at its place; a and b are right."""
-    made: ScenarioResult = run(
-        "name: s\ntop_k: 2\ncitations: {style: brackets, base: 1}\n"
-        "metrics: [source_precision, recall@5]\ndataset:\n"
-        f"- {{id: s, answer: 'It is so [{cited}].', retrieved_ids: {ids}, contexts: {contexts},\n"
-        "   reference_ids: [a, b]}\n"
-    )
-    assert made.samples[0].scores == {"source_precision": precision, "recall@5": recall}
-
-
 # The snapshot
 
 
