@@ -60,16 +60,6 @@ def test_a_run_is_saved_to_a_path(project: Project) -> None:
     assert [path.name for path in (project.path / "kept").iterdir()] == ["main.json"]
 
 
-@pytest.mark.full
-def test_a_run_that_was_stopped_is_not_saved(project: Project) -> None:
-    """[E4, E15] By the user, in the middle."""
-    project.with_broken_metrics()
-    project.scenario("name: qa\nmetrics: [interrupted]\ndataset: qa.jsonl\n")
-    project.rows(rows(GOOD, "interrupt", GOOD))
-    project.pytest("--rag-save", "main")
-    assert not (project.path / MAIN).exists()
-
-
 # Comparing
 
 
@@ -130,16 +120,6 @@ def test_how_many_rows_a_fall_takes_is_said_before_a_run_and_after(
 
 
 @pytest.mark.full
-def test_the_verdict_is_a_word(saved: Project) -> None:
-    """[D6, S4, S7] Eight of one sign: 2/2^8 = 0.0078, and so by max-T."""
-    saved.rows(rows(*[HALF] * 8))
-    result = saved.pytest("--rag-compare", "main")
-    result.stdout.fnmatch_lines(["f1 * 0.5000 * 1.0000 * -0.5000 * 0.0078 * 0.0078 * 8 *worse"])
-    assert result.ret == pytest.ExitCode.OK, "a comparison alone fails nothing"
-    assert saved.results()["comparison"]["metrics"]["f1"]["significant"] is True
-
-
-@pytest.mark.full
 def test_equal_runs_have_no_difference(saved: Project, plain: Run) -> None:
     """[D6] All ties: p is 1, and that is no finding."""
     result = plain("--rag-compare", "main")
@@ -177,19 +157,6 @@ def test_a_path_is_relative_to_where_it_was_typed(
     result.assert_outcomes(passed=8)
     assert saved.results()["comparison"]["baseline"] == "deep/main.json"
     result.stdout.fnmatch_lines(["A this run, B deep/main.json, test permutation*"])
-
-
-@pytest.mark.full
-def test_run_after_run_can_be_compared_and_saved(saved: Project, plain: Run) -> None:
-    """[E15] Compared with the old one, then it takes its place."""
-    saved.rows(rows(*[HALF] * 8))
-    plain("--rag-compare", "main", "--rag-save", "main")
-    assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == -0.5
-    plain("--rag-compare", "main")
-    assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == 0.0
-
-
-# What cannot be compared: exit status 4, nothing runs
 
 
 # Gates

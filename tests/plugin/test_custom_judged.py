@@ -15,7 +15,6 @@ pytest_plugins = ["judged_project"]
 
 METRICS = """
 from pytest_rageval import Message
-from pytest_rageval.metrics.dbgpt import LLMEvaluationMetric
 
 async def tone(sample, judge, *, word="tone"):
     reply = await judge.complete([Message("user", f"{word}: {sample.answer}")], accept=float)
@@ -24,12 +23,6 @@ async def tone(sample, judge, *, word="tone"):
 async def counted(sample):
     counted.calls = getattr(counted, "calls", 0) + 1
     return counted.calls / 100
-
-class Relevancy(LLMEvaluationMetric):
-    prompt_template = "relevancy: {answer}"
-
-    def _parse_evaluate_response(self, text):
-        return float(text)
 """
 TONE = {"use": "qa_metrics:tone"}
 
@@ -76,14 +69,3 @@ def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
     (sample,) = own.project.results()["samples"]
     assert sample["details"]["tone"]["repeats"]["values"] == [0.5, 0.5, 0.5]
     assert sample["scores"]["counted"] == 0.01
-
-
-@pytest.mark.full
-def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject) -> None:
-    own.scenario(
-        [{"answer": "0.5", "question": "q"}],
-        metrics=[{"use": "qa_metrics:Relevancy", "name": "relevancy"}],
-    )
-    own.loop_back().assert_outcomes(passed=1)
-    assert own.project.results()["samples"][0]["scores"] == {"relevancy": 0.5}
-    assert own.asked == ["relevancy: <answer>\n0.5\n</answer>"]

@@ -112,17 +112,6 @@ def test_nothing_is_put_on_the_path_for_scenarios_that_import_nothing(project: P
     assert [entry for entry in sys.path if entry not in before] == []
 
 
-@pytest.mark.full
-def test_it_is_rewritten_in_the_next_run(own: Project) -> None:
-    """No score of the user's own code comes from a cache."""
-    own.pytest()
-    own.file("qa_metrics.py", METRICS.replace("len(sample.answer) / 100", "0.5"))
-    sys.modules.pop("qa_metrics", None)
-    own.pytest()
-    scores = [sample["scores"]["later"] for sample in own.results()["samples"]]
-    assert scores == [0.5, 0.5, 0.5]
-
-
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_a_metric_that_skips_is_an_error_of_that_metric_alone(project: Project, kind: str) -> None:
     """A20, G1: as whatever it raises; the gate on em is red, (1 + 0) / 2, and so is unscored."""

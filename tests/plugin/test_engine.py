@@ -81,6 +81,15 @@ def _compared(project: Project) -> None:
     project.scenario(SCENARIO.rstrip() + "\n    compare: before\n")
 
 
+def deadly(project: Project, names: str, dies: str) -> None:
+    """Write a scenario of samples that all score 1, but for one that ends its process."""
+    project.file("mine.py", METRICS)
+    project.scenario(
+        "name: qa\nmetrics: [{use: 'mine:deadly'}]\ngates: {deadly: 0.5}\ndataset: qa.jsonl\n"
+    )
+    project.rows([{"id": name, "answer": "die" if name == dies else "x"} for name in names])
+
+
 @pytest.mark.full
 def test_two_processes_give_the_same_to_the_last_byte(busy: Project) -> None:
     """[E19] All files but what a run is; node ids, outcomes and the exit status."""
@@ -122,11 +131,7 @@ def test_a_sample_that_ends_its_worker_is_lost_and_every_gate_fails(
     from pytest_rageval.engine.remote import sending
 
     monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 2)
-    project.file("mine.py", METRICS)
-    project.scenario(
-        "name: qa\nmetrics: [{use: 'mine:deadly'}]\ngates: {deadly: 0.5}\ndataset: qa.jsonl\n"
-    )
-    project.rows([{"id": name, "answer": "die" if name == "c" else "x"} for name in "abcdef"])
+    deadly(project, "abcdef", "c")
     result = project.pytest(TWO)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(passed=5, errors=1, failed=2)
@@ -161,11 +166,7 @@ def test_a_hook_that_ends_the_run_with_status_0_leaves_a_lost_sample_red(project
 @pytest.mark.full
 def test_a_run_that_lost_all_samples_has_files(project: Project) -> None:
     """[E19] They say that nothing is known; without them the run before would seem the latest."""
-    project.file("mine.py", METRICS)
-    project.scenario(
-        "name: qa\nmetrics: [{use: 'mine:deadly'}]\ngates: {deadly: 0.5}\ndataset: qa.jsonl\n"
-    )
-    project.rows([{"id": "a", "answer": "die"}])
+    deadly(project, "a", "a")
     assert project.pytest(ONE).ret == pytest.ExitCode.TESTS_FAILED
     assert project.gates() == {"deadly.mean": "failed", "unscored": "failed"}
     assert project.results()["samples"] == []
@@ -239,11 +240,7 @@ def test_an_engine_that_cannot_be_reached_is_a_wrong_use(
 @pytest.mark.full
 def test_a_selection_loses_by_name_and_is_red(project: Project) -> None:
     """[E19] Gates of a part are skipped; but not where one of its samples is lost."""
-    project.file("mine.py", METRICS)
-    project.scenario(
-        "name: qa\nmetrics: [{use: 'mine:deadly'}]\ngates: {deadly: 0.5}\ndataset: qa.jsonl\n"
-    )
-    project.rows([{"id": name, "answer": "die" if name == "c" else "x"} for name in "abcdef"])
+    deadly(project, "abcdef", "c")
     result = project.pytest(TWO, "-k", "c or d", "--lf")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(passed=1, errors=1, failed=2, deselected=4)

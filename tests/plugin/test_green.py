@@ -165,14 +165,6 @@ def test_what_is_skipped_after_it_was_scored_did_not_run(asked: Project) -> None
     assert asked.results()["counts"]["not_run"] == 2
 
 
-def test_where_a_conftest_skips_all_nothing_is_green(asked: Project) -> None:
-    """[G10]"""
-    write(asked, metrics=["f1"], gates={"f1": 0.1})
-    asked.conftest(SKIPPING.format(names=[f"s{at}" for at in range(20)]))
-    assert asked.pytest().ret == pytest.ExitCode.TESTS_FAILED
-    assert set(asked.gates().values()) == {"failed"}
-
-
 @pytest.mark.full
 def test_a_share_may_be_missing_by_its_metric_and_all_else_is_judged(asked: Project) -> None:
     """[G1] 19 of 20 lack it: xfailed with the error, and the gate fails beyond the share."""
@@ -198,45 +190,6 @@ def test_what_is_tolerated_has_a_reason_and_no_traceback(asked: Project) -> None
     shown = [one.longreprtext for one in reports if hasattr(one, "wasxfail")]
     assert len(shown) == 20
     assert [text for text in shown if not text.startswith("tolerated, gate ")] == []
-
-
-@pytest.mark.full
-def test_a_sample_below_its_threshold_fails_though_another_score_may_be_missing(
-    asked: Project,
-) -> None:
-    """[G1] The leave is for the metric that is named, and for nothing else."""
-    rows = [{**row, "answer": "Rome" if row["id"] == "s7" else "Paris"} for row in ROWS]
-    asked.rows(rows)
-    write(
-        asked,
-        metrics=["f1", {"use": "faults:code"}],
-        thresholds={"f1": 0.5},
-        gates={"pass_rate": 0.9, "unscored": {"code": 1.0}},
-    )
-    result = asked.pytest()
-    result.assert_outcomes(xfailed=19, failed=1, passed=2)
-    assert asked.outcomes()["s7"] == "failed"
-
-
-@pytest.mark.full
-def test_what_does_not_apply_is_left_out_and_shown(asked: Project) -> None:
-    """[G1] None with no error: 19 of 20 are judged by f1 alone, and that is said."""
-    write(asked, metrics=["f1", {"use": "faults:not_one"}], gates={"weighted_score": 0.9})
-    result = asked.pytest()
-    result.assert_outcomes(passed=22)
-    found = asked.results()["metrics"]["not_one"]
-    assert (found["n"], found["unscored"], found["failed"]) == (1, 19, 0)
-    result.stdout.fnmatch_lines(
-        ["not_one does not apply to 19 of 20 samples, for instance: the metric returned None"]
-    )
-
-
-def test_a_metric_of_no_weight_that_nothing_judges_may_fail(asked: Project) -> None:
-    """[G1] It is in no verdict; the table says that it failed."""
-    write(asked, metrics=["f1", {"use": "faults:code"}], gates={"weighted_score": 0.9})
-    result = asked.pytest("--rag-metric-weight=code=0")
-    result.assert_outcomes(passed=22)
-    result.stdout.fnmatch_lines(["code *0/20  20 failed (20 unscored)"])
 
 
 @pytest.mark.full

@@ -147,21 +147,6 @@ class TestGates:
         result.stdout.fnmatch_lines([f"*pytest_rageval_gates of conftest.py {message}"])
         result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
-    @pytest.mark.full
-    def test_a_wrapper_is_refused(self, four: Project) -> None:
-        four.conftest(
-            """
-            import pytest
-
-            @pytest.hookimpl(hookwrapper=True)
-            def pytest_rageval_gates(result):
-                yield
-            """
-        )
-        result = four.pytest()
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*pytest_rageval_gates of conftest.py is a wrapper*"])
-
 
 class TestSummary:
     def test_lines_stand_below_the_table(self, four: Project, run: Run) -> None:

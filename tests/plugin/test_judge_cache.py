@@ -48,10 +48,6 @@ def no_sockets(judge_server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> It
     assert tried == []
 
 
-def _scores(judged: JudgedProject) -> list[dict[str, float | None]]:
-    return [sample["scores"] for sample in judged.project.results()["samples"]]
-
-
 @pytest.mark.full
 def test_a_second_run_asks_nobody(recorded: JudgedProject) -> None:
     """[E9] The same to the last byte, but for the run itself; what it used says so."""
@@ -62,19 +58,6 @@ def test_a_second_run_asks_nobody(recorded: JudgedProject) -> None:
     assert (recorded.usage["calls"], recorded.usage["cached"]) == (0, 15)
     assert recorded.usage["prompt_tokens"] == recorded.usage["completion_tokens"] == 0
     result.stdout.fnmatch_lines(["models: 0 calls, 15 answers from the cache, 0 tokens*"])
-
-
-@pytest.mark.full
-def test_refresh_asks_everything_anew_and_keeps_it(recorded: JudgedProject) -> None:
-    """[E9] ``--rag-cache=refresh``: the judge has changed its mind by then."""
-    recorded.server.options.answer = lambda body: "0.9"
-    recorded.pytest("--rag-cache=refresh").assert_outcomes(passed=3)
-    assert len(recorded.asked) == 15
-    assert _scores(recorded) == [{"graded": 0.9, "fourfold": 0.9}] * 3
-    recorded.server.forget()
-    recorded.pytest().assert_outcomes(passed=3)
-    assert recorded.asked == []
-    assert _scores(recorded) == [{"graded": 0.9, "fourfold": 0.9}] * 3
 
 
 SOCKETS = """

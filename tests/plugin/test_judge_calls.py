@@ -37,16 +37,6 @@ def test_every_sample_is_a_case_of_its_own_with_its_score(judged: JudgedProject)
 
 
 @pytest.mark.full
-def test_as_many_calls_are_in_flight_as_allowed_and_no_more(judged: JudgedProject) -> None:
-    """[E8] 40 calls; one sample alone would keep four in flight."""
-    judged.server.options.latency_s = 0.05
-    judged.scenario(["0.5"] * 10, metrics=["fourfold"], judge={"concurrency": 16})
-    judged.pytest().assert_outcomes(passed=10)
-    assert judged.server.most_in_flight == 16
-    assert len(judged.asked) == len(set(judged.asked)) == 40
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(("limit", "most"), [("1", 1), ("3", 3)])
 def test_the_option_sets_how_many_calls_are_in_flight(
     judged: JudgedProject, limit: str, most: int
@@ -70,18 +60,6 @@ def test_the_time_of_a_case_is_that_of_its_judge(judged: JudgedProject) -> None:
     assert len(shown) == 6
     latencies = judged.project.results()["run"]["latency_s"]
     assert min(latencies.values()) >= 0.1
-
-
-@pytest.mark.full
-def test_samples_are_judged_beside_cases_of_other_kinds(judged: JudgedProject) -> None:
-    """[E8] Lexical scenarios and plain tests in the same run."""
-    judged.scenario(["0.5", "0.6"])
-    judged.project.scenario(
-        "name: em\nmetrics: [em]\ndataset: [{id: a, answer: x, references: [x]}]", "em"
-    )
-    (judged.path / "test_plain.py").write_text("def test_plain(): pass")
-    judged.pytest().assert_outcomes(passed=4)
-    assert sorted(judged.asked) == ["graded: 0.5", "graded: 0.6"]
 
 
 @pytest.mark.full

@@ -25,22 +25,6 @@ ANSWERS = [f"0.{at}" for at in range(10, 20)]
 DOLLAR_A_TOKEN = {"input": 1_000_000, "output": 0}
 
 
-def test_the_cost_is_told_in_the_summary_and_the_files(judged: JudgedProject) -> None:
-    """[E10] Ten calls of 3 and 1 tokens at 10 and 50 USD a million: 10 x (30 + 50)/1e6."""
-    judged.scenario(ANSWERS, judge={"price": {"input": 10, "output": 50}})
-    result = judged.pytest()
-    assert judged.usage == {
-        "calls": 10,
-        "cached": 0,
-        "prompt_tokens": 30,
-        "completion_tokens": 10,
-        "cost_usd": pytest.approx(0.0008),
-    }
-    result.stdout.fnmatch_lines(
-        ["models: 10 calls, 0 answers from the cache, 40 tokens, 0.0008 USD"]
-    )
-
-
 def test_what_two_scenarios_share_is_a_call_of_the_first(judged: JudgedProject) -> None:
     """[E10] The second one waits for the same call, and has its answer for nothing."""
     judged.server.options.latency_s = 0.2
@@ -166,13 +150,6 @@ def test_progress_needs_no_terminal_plugin(beating: JudgedProject) -> None:
     beating.with_conftest("")
     beating.pytest("-p", "no:terminal")
     assert beating.project.outcomes() == {"s0": "passed", "s1": "passed", "s2": "passed"}
-
-
-@pytest.mark.full
-def test_a_quick_run_tells_nothing(judged: JudgedProject) -> None:
-    """[E11] Before the first quarter of a minute."""
-    judged.scenario(ANSWERS[:2])
-    assert "samples judged" not in judged.pytest().stdout.str()
 
 
 def test_usage_is_plain_json(judged: JudgedProject) -> None:

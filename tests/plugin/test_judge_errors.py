@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from fake_openai import Seen
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
@@ -91,59 +89,6 @@ def test_every_fault_is_an_error_of_its_sample_only(judged: JudgedProject) -> No
     assert "Traceback" not in output
     assert "INTERNALERROR" not in output
     result.stdout.fnmatch_lines(["ERROR qa.rageval.yaml::s1 *graded unscored: judge 'm' at http*"])
-
-
-def test_a_run_in_which_nothing_was_scored_is_never_green(judged: JudgedProject) -> None:
-    """[A20] The server is gone; a gate that allows all samples to be unscored is no way out."""
-    judged.server.options.fault_rates = {"400": 1.0}
-    judged.server.options.sticky = True
-    judged.scenario(["0.5", "0.6"], gates={"unscored": 1.0, "graded": 0.0})
-    result = judged.pytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "passed" not in result.parseoutcomes()
-
-
-@pytest.mark.full
-def test_a_server_that_is_not_there_is_said_once_a_sample(
-    judged: JudgedProject, unused_port: int
-) -> None:
-    """[E10] Connection refused; with the address, without a hang, and nothing is green."""
-    there = f"http://127.0.0.1:{unused_port}/v1"
-    answers = [f"0.{at}" for at in range(10, 20)]
-    judged.scenario(answers, judge={"base_url": there, "retries": 0}, gates={"graded": 0.0})
-    judged.loop_back().assert_outcomes(errors=10, failed=2)
-    expected = f"judge 'm' at {there}: the connection failed (Connection refused)"
-    assert list(judged.errors.values()) == [expected] * 10
-
-
-@pytest.fixture
-def unused_port() -> int:
-    """Return a port at which nobody listens."""
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-@pytest.mark.full
-def test_a_slow_sample_does_not_hold_up_the_others(judged: JudgedProject) -> None:
-    """[E8] The first is answered when seven others have been asked, which therefore cannot wait.
-
-    With two in flight a window of eight samples is open.
-    """
-    answered = judged.server._answer
-
-    async def after_seven_others(seen: Seen, fault: str, writer: asyncio.StreamWriter) -> None:
-        while fault == "slow" and len(judged.asked) < 8:
-            await asyncio.sleep(0.01)
-        await answered(seen, "ok" if fault == "slow" else fault, writer)
-
-    judged.server._answer = after_seven_others  # type: ignore[method-assign]
-    answers = ["slow|0.5"] + [f"0.{at}" for at in range(10, 30)]
-    judged.scenario(answers, judge={"concurrency": 2, "timeout_s": 60})
-    judged.pytest().assert_outcomes(passed=21)
 
 
 def test_an_embedding_model_that_fails_is_an_error_of_the_sample(judged: JudgedProject) -> None:

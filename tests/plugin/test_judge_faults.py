@@ -41,44 +41,7 @@ def _no_hang() -> Iterator[None]:
     watch.join()
 
 
-# What a judge may say in place of {"reason": ..., "score": 0 to 5}, and the sample's error.
-NONE = "it states no score from 0 to 5, under a key or in a line of its own"
-UNUSABLE = {
-    '{"reason": "no score"}': NONE,
-    '{"reason": "cut in the mid': "its JSON has no end",
-    '{"reason": "", "score": 9}': "its score 9 is outside of 0 to 5",
-    '{"reason": "", "score": -1}': "its score -1 is outside of 0 to 5",
-    '{"reason": "", "score": NaN}': "its score is 'null', not one number",
-    '{"reason": "", "score": null}': "its score is 'null', not one number",
-    '{"reason": "", "score": "high"}': "its score is 'high', not one number",
-    '{"reason": "", "score": 2} {"reason": "", "score": 4}': "it states several scores: 2, 4",
-    '{"reason": "", "score": "2-4"}': "its score is '2-4', not one number",
-    '{"reason": "", "score": "4/10"}': "its score 4/10 is on another scale than 0 to 5",
-    "[]": NONE,
-    "The answer is fine.": NONE,
-    "": NONE,
-}
 RATED = {"rubric": {"prompt": "By {context}, to {query}, rate: {answer}"}}
-
-
-@pytest.mark.full
-def test_a_reply_that_cannot_be_used_is_an_error_and_never_a_score(judged: JudgedProject) -> None:
-    """[A20, B6] Always, at the first time only, and not at all; the threshold is the lowest."""
-    judged.server.replies = {f"reply {at}": text for at, text in enumerate(UNUSABLE)}
-    answers = [f"reply {at}|4" for at in range(len(UNUSABLE))]
-    answers += [f"once reply {at}|3" for at in range(len(UNUSABLE))]
-    rows = [{"answer": text, "question": "q", "contexts": ["c"]} for text in [*answers, "5"]]
-    judged.scenario(
-        rows, metrics=[RATED], judge={"reasks": 1, "max_failures": None}, thresholds={"rubric": 0}
-    )
-    result = judged.loop_back("--junitxml=junit.xml")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert result.parseoutcomes()["errors"] == len(UNUSABLE)
-    scores = [sample["scores"]["rubric"] for sample in judged.project.results()["samples"]]
-    assert scores == [None] * len(UNUSABLE) + [3.0] * len(UNUSABLE) + [5.0]
-    for (text, why), error in zip(UNUSABLE.items(), judged.errors.values(), strict=True):
-        expected = f"judge 'm': the reply cannot be used: {why}; it was {text!r} (2 attempts)"
-        assert error == expected
 
 
 WAYS = ("429", "429:0.1", "500", "503:0.1", "reset", "close", "cut", "not_json", "empty_choices")

@@ -32,16 +32,6 @@ def _asked(judged: JudgedProject) -> list[tuple[str, str, float]]:
     ]
 
 
-@pytest.mark.full
-def test_a_profile_judges_and_an_option_names_another(judged: JudgedProject) -> None:
-    """[A16] ``judge: NAME`` and ``--rag-judge-model NAME``."""
-    judged.scenario(["0.5"], judge="slow", models=_profiles(judged))
-    judged.pytest().assert_outcomes(passed=1)
-    judged.pytest("--rag-judge-model=fast").assert_outcomes(passed=1)
-    assert _asked(judged) == [("/v1", "slow-1", 0), ("/fast/v1", "fast-1", 0.25)]
-    assert judged.project.results()["scenario"]["overridden"] == ["judge.model"]
-
-
 @pytest.mark.parametrize("written", ["slow", {"profile": "slow"}, {"model": "slow"}])
 def test_the_option_replaces_a_profile_however_it_was_named(
     judged: JudgedProject, written: Any
@@ -50,15 +40,6 @@ def test_the_option_replaces_a_profile_however_it_was_named(
     judged.scenario(["0.5"], judge=[written], models=_profiles(judged))
     judged.pytest("--rag-judge-model=fast").assert_outcomes(passed=1)
     assert _asked(judged) == [("/fast/v1", "fast-1", 0.25)]
-
-
-def test_a_profile_named_by_the_option_brings_its_server(judged: JudgedProject) -> None:
-    """[A16] A model is not asked for at the server of another, with the key of another."""
-    judged.scenario(["0.5"], models=_profiles(judged))
-    judged.pytest("--rag-judge-model=fast").assert_outcomes(passed=1)
-    ((path, model, _),) = _asked(judged)
-    assert (path, model) == ("/fast/v1", "fast-1")
-    assert "authorization" not in judged.server.chats[0].headers
 
 
 @pytest.mark.full

@@ -55,16 +55,3 @@ def test_a_budget_that_ends_among_the_repeats_turns_no_gate_green(judged: Judged
     assert len(judged.asked) == 3
     assert list(judged.project.outcomes().values()) == ["passed", "error"]
     assert set(judged.project.gates().values()) == {"failed"}
-
-
-@pytest.mark.full
-def test_more_repeats_ask_only_for_the_new_ones(judged: JudgedProject) -> None:
-    """[C6, E9] Each repeat has its own place in the cache."""
-    judged.scenario(["0.9"], judge={"repeats": 2})
-    judged.pytest()
-    judged.scenario(["0.9"], judge={"repeats": 5})
-    judged.pytest()
-    assert len(judged.asked) == 5
-    judged.scenario(["0.9"], judge={"repeats": 1})
-    judged.pytest()
-    assert len(judged.asked) == 5

@@ -90,15 +90,6 @@ def test_scores_are_found_without_their_replies(keeping: JudgedProject) -> None:
 
 
 @pytest.mark.full
-def test_only_the_score_that_is_missing_is_made(keeping: JudgedProject) -> None:
-    keeping.pytest()
-    keeping.server.forget()
-    keeping.scenario([*ANSWERS, "0.4"], metrics=["keeping"])
-    keeping.pytest().assert_outcomes(passed=4)
-    assert keeping.asked == ["keeping: 0.4"]
-
-
-@pytest.mark.full
 def test_a_reply_that_changed_is_not_hidden_by_the_score_of_the_old_one(
     keeping: JudgedProject,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -20,10 +19,8 @@ from tests.plugin.conftest import Project
 
 
 @pytest.fixture
-def server(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
+def server(project: Project) -> Iterator[FakeOpenAI]:
     """Return the server of a project with a document; it does all as it should."""
-    for name in [name for name in os.environ if name.startswith("RAGEVAL_")]:
-        monkeypatch.delenv(name)
     project.file("docs/returns.md", RETURNS)
     with FakeOpenAI(answer=reply) as found:
         yield found

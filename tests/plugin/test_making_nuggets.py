@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -95,8 +94,6 @@ class Nuggets:
 def nuggets(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nuggets]:
     """Return a project whose model lists each answer as a nugget."""
     monkeypatch.setenv("NUGGETS_KEY", "sk-live-0123456789abcdef")
-    for name in [name for name in os.environ if name.startswith("RAGEVAL_")]:
-        monkeypatch.delenv(name)
     with FakeOpenAI(answer=listing()) as server:
         yield Nuggets(project, server)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -92,8 +91,6 @@ class Documents:
 def documents(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Documents]:
     """Return a project with documents, whose server does all as it should."""
     monkeypatch.setenv("QUESTIONS_KEY", KEY)
-    for name in [name for name in os.environ if name.startswith("RAGEVAL_")]:
-        monkeypatch.delenv(name)
     with FakeOpenAI(answer=reply) as server:
         made = Documents(project, server)
         yield made
@@ -185,20 +182,6 @@ def test_a_full_cache_gives_the_same_files_to_the_byte(documents: Documents) -> 
     assert documents.make(9, "--rag-cache=replay").ret == 0
     assert documents.texts() == first
     assert len(documents.asked()) == asked
-
-
-@pytest.mark.full
-def test_another_seed_draws_others_first(documents: Documents) -> None:
-    documents.make(2)
-    first = [row["id"] for row in documents.rows()]
-    for name in ("questions.jsonl", "rejected.jsonl"):
-        (documents.path / name).unlink(missing_ok=True)
-    seeds = {0: first}
-    for seed in (1, 2, 3):
-        documents.make(2, f"--rag-set=questions.seed={seed}")
-        seeds[seed] = [row["id"] for row in documents.rows()]
-        (documents.path / "questions.jsonl").unlink()
-    assert len({tuple(ids) for ids in seeds.values()}) > 1
 
 
 def _no_quote(prompt: str, said: Reply) -> Reply:

@@ -37,14 +37,6 @@ def three(project: Project) -> Project:
     return project
 
 
-def test_a_node_id_is_the_file_and_the_sample_id(project: Project) -> None:
-    """[A2] In the order of the data; without an id, the number of the row in the file."""
-    project.scenario(SCENARIO)
-    project.rows([_row(None), _row("named"), _row(None)])
-    names = ["sample-1", "named", "sample-3"]
-    assert _node_ids(project) == [f"qa.rageval.yaml::{name}" for name in names]
-
-
 @pytest.mark.full
 def test_lf_runs_what_failed(three: Project, run: Run) -> None:
     """[A2, E1] ``beta`` failed; with a better answer it passes, and then all three run again.

@@ -65,23 +65,6 @@ def test_the_test_runs_for_each_sample_and_fails_as_a_case_would(bot: Project, r
     assert "rageval: qa (test_bot.py::test_bot)" in text
 
 
-@pytest.mark.full
-def test_results_are_those_of_the_scenario_file(bot: Project) -> None:
-    """The same answers in the data: the same figures, to the last digit."""
-    bot.pytest("test_bot.py")
-    from_test = bot.results()
-    bot.scenario(
-        SCENARIO.replace("say Paris,", "say Paris, answer: Paris,")
-        .replace("say in Paris,", "say in Paris, answer: in Paris,")
-        .replace("say Rome,", "say Rome, answer: Rome,")
-    )
-    bot.pytest("qa.rageval.yaml")
-    from_file = bot.results()
-    assert from_test["metrics"] == from_file["metrics"]
-    assert from_test["weighted_score"] == from_file["weighted_score"]
-    assert from_test["gates"] == from_file["gates"]
-
-
 def test_a_sample_that_is_never_checked_is_unscored(bot: Project, run: Run) -> None:
     """[E4] A test that forgets to check passes; the gates do not."""
     bot.tested_by('assert rag_sample.question.startswith("say")', given="rag_sample")

@@ -24,42 +24,6 @@ gates:
 """
 
 
-def test_a_group_to_which_a_metric_never_applies_is_left_out_and_said(project: Project) -> None:
-    project.rows(ROWS)
-    project.scenario(SCENARIO + "  by: {kind: {recall@5: 0.8}}")
-    result = project.pytest()
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        ["gate by.kind.recall@5.mean*passed*left out, as all their rows rule * or weigh 0: trap"]
-    )
-
-
-@pytest.mark.full
-def test_a_group_with_one_row_that_lacks_its_score_is_not(project: Project) -> None:
-    rows = [dict(row) for row in ROWS]
-    rows[6]["answerable"] = True  # so that its recall is missed
-    project.rows(rows)
-    project.scenario(SCENARIO + "  by: {kind: {recall@5: 0.8}}\n  unscored: 1.0")
-    result = project.pytest()
-    assert result.ret != 0
-    result.stdout.fnmatch_lines(["*trap: no sample has a score of recall@5*"])
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("lost", [0, 1])
-def test_they_are_no_pairs_that_a_comparison_lacks(project: Project, lost: int) -> None:
-    """Two of eight are more than the tenth that ``min_pairs`` allows; a lost one is, of six."""
-    project.rows(ROWS)
-    compare = "  no_regression: {metrics: [recall@5], max_drop: 0.2}\n"
-    project.scenario(SCENARIO + compare + "compare: {baseline: main}")
-    assert project.pytest("--rag-save=main").ret == 0
-    project.rows(ROWS[lost:])
-    result = project.pytest()
-    assert (result.ret == 0) == (lost == 0)
-    if lost:
-        result.stdout.fnmatch_lines(["*min_pairs: 0.9 asks for *"])
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("lost", [0, 1])
 def test_rows_that_rule_every_metric_out_are_missed_nowhere(project: Project, lost: int) -> None:

@@ -80,34 +80,6 @@ def test_results_that_loop_back_are_those_of_a_worker(busy: Project, plain: Run,
     assert busy.without_run(0) == busy.without_run(1)
 
 
-@pytest.mark.full
-def test_the_order_of_scoring_does_not_matter(
-    busy: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[E2] Forty samples forwards and backwards in one process."""
-    busy.pytest()
-    monkeypatch.setenv("REVERSED", "1")
-    busy.pytest()
-    forwards, backwards = busy.folders()
-    assert busy.without_run(0) == busy.without_run(1)
-    assert (forwards / "scores.csv").read_bytes() == (backwards / "scores.csv").read_bytes()
-
-
-@pytest.mark.full
-def test_the_files_show_that_something_was_at_stake(busy: Project) -> None:
-    """[E2] Of 40: a row skipped, one invalid and skipped, one unscored metric, both verdicts."""
-    busy.pytest()
-    results = busy.results()
-    counts = results["counts"]
-    assert counts["samples"] == counts["ran"] == 40
-    assert counts["skipped"] == 2
-    assert counts["invalid"] == 1
-    assert counts["failed"] > 1
-    assert counts["passed"] > 1
-    assert results["metrics"]["raises"]["unscored"] == 1
-    assert {gate["outcome"] for gate in results["gates"]} == {"passed", "failed"}
-
-
 @pytest.mark.parametrize("dist", ["loadfile", "worksteal"])
 @pytest.mark.full
 def test_every_way_to_distribute_gives_the_same_verdicts(

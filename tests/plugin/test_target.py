@@ -152,40 +152,6 @@ def test_a_fault_is_the_error_of_its_sample_alone(
     assert [outcomes[f"q{at}"] for at in (7, 8, 9)] == ["passed"] * 3
 
 
-HTTP_FAULTS = {
-    "500|x": "HTTP 500",
-    "hang|x": "did not answer within 3 s (timeout_s)",
-    "none|x": "returned nothing (None)",
-    "list|x": "returned ['Paris'] (list)",
-    "big|x": "the reply is larger than 8 MB",
-    "cut|x": "it broke in the middle of the answer",
-    "reset|x": "Connection reset by peer",
-    "404|x": "HTTP 404",
-    "html|x": "replied a page of HTML",
-    "to http://elsewhere.test/|x": "redirects to another host, http://elsewhere.test/",
-}
-
-
-@pytest.mark.full
-def test_a_fault_over_http_is_the_error_of_its_sample_alone(
-    project: Project, scenario: Scenario, run: Run, app: FakeApp
-) -> None:
-    """[A21] Also 10 MB of text, and a connection that breaks in the middle."""
-    questions = [*HTTP_FAULTS, *GOOD]
-    target = {"url": app.url(), "timeout_s": 3, "retries": 0}
-    scenario(questions, target, gates={"unscored": 0.5})
-    run().assert_outcomes(passed=3, errors=len(HTTP_FAULTS), failed=1)
-    found = errors(project)
-    for at, words in enumerate(HTTP_FAULTS.values()):
-        assert words in found[f"q{at}"]
-        assert found[f"q{at}"].startswith(f"POST http://127.0.0.1:{app.port}/ask: ")
-    samples = {one["id"]: one for one in project.results()["samples"]}
-    good = samples[f"q{len(HTTP_FAULTS)}"]
-    assert (good["answer"], good["contexts"]) == ("Paris", ["It is Paris."])
-    assert good["details"]["target"] == {"tokens": 12}
-    assert sorted(app.questions) == sorted(questions)
-
-
 @pytest.mark.full
 def test_answers_contexts_and_latencies_are_in_the_results(
     project: Project, scenario: Scenario, run: Run
@@ -222,21 +188,6 @@ def test_two_workers_ask_no_more_and_say_the_same(
     workers()
     assert len(app.seen) == 42
     assert project.without_run(0) == project.without_run(1)
-
-
-@pytest.mark.full
-def test_the_first_failure_ends_the_asking(
-    project: Project, scenario: Scenario, run: Run, app: FakeApp
-) -> None:
-    """[A22] With -x, at most what was in work by then has been asked."""
-    app.latency_s = 0.05
-    questions = ["none|x", *(f"say {at} Paris" for at in range(100))]
-    scenario(questions, {"url": app.url(), "concurrency": 4})
-    result = run("-x")
-    assert result.parseoutcomes()["errors"] >= 1
-    assert len(app.seen) < 60
-    samples = project.results()
-    assert samples["complete"] is False
 
 
 @pytest.mark.full
@@ -341,28 +292,6 @@ def test_the_cache_follows_its_mode(project: Project, scenario: Scenario) -> Non
         assert project.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
         counts.append(len(asked(project)))
     assert counts == [1, 2, 3, 3, 3, 3, 4, 4]
-
-
-@pytest.mark.full
-def test_one_question_is_asked_once(project: Project, scenario: Scenario, app: FakeApp) -> None:
-    """[E9] A service that sees the question only is asked once for two rows that share it."""
-    scenario(["say Paris"] * 8, {"url": app.url(), "cache_answers": True})
-    project.pytest().assert_outcomes(passed=8)
-    assert len(app.seen) == 1
-
-
-@pytest.mark.full
-def test_replay_asks_nobody(project: Project, scenario: Scenario, run: Run, app: FakeApp) -> None:
-    """[E9] R8: a miss is an ERROR; another sample's answer does not explain it."""
-    scenario(["say Paris"], {"url": app.url(), "cache_answers": True})
-    project.pytest()
-    scenario(["say Paris", "say Rome"], {"url": app.url(), "cache_answers": True})
-    run("--rag-cache=replay").assert_outcomes(passed=1, errors=1, failed=1)
-    assert len(app.seen) == 1
-    assert (
-        "no answer in the cache (replay sends no requests); nothing was recorded for this sample"
-        in (errors(project)["q1"])
-    )
 
 
 # A server that a fixture starts.

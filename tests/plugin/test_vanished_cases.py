@@ -90,15 +90,6 @@ def test_the_message_names_who_may_have_taken_them(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_some_that_vanish_are_lost(project: Project, run: Run) -> None:
-    """V3: as many lost samples, by name."""
-    project.conftest(SOME)
-    result = run()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["FAILED *::gate:em.mean*1 of 3 samples ran*2 lost*: a, b*"])
-
-
-@pytest.mark.full
 def test_selected_ones_that_vanish_are_lost(project: Project, run: Run) -> None:
     """V3: a partial run decides nothing, but it must have run what was selected."""
     project.conftest(SOME)
@@ -123,14 +114,6 @@ def test_shards_of_cases_that_vanish_merge_red(project: Project) -> None:
     result = project.pytest("--rag-merge=.rageval")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["FAILED *::gate:em.mean*0 of 3 samples ran*1/2 is unfinished*"])
-
-
-def test_variants_whose_cases_vanish_are_red(project: Project, run: Run) -> None:
-    """V3: each of them."""
-    project.scenario(THREE + "    variants: {one: {}, two: {}}\n")
-    project.conftest(PROTOCOL)
-    assert run().ret == pytest.ExitCode.TESTS_FAILED
-    assert project.gates("qa/one")["em.mean"] == project.gates("qa/two")["em.mean"] == "failed"
 
 
 def test_test_functions_whose_cases_vanish_are_red(project: Project, run: Run) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -201,35 +200,6 @@ def test_an_unknown_variant_is_refused(three: Project, plain: Run) -> None:
 
 
 @pytest.mark.full
-def test_all_problems_of_all_variants_are_one_error(three: Project, plain: Run) -> None:
-    """What they share is said once; what only some have names these."""
-    broken = SCENARIO.replace("metrics: [em]", "metrics: [em, f2]")
-    three.scenario(broken.replace("twin.jsonl", "twins.jsonl"))
-    result = plain()
-    text = result.stdout.str()
-    assert re.findall(r".*unknown metric 'f2'", text) == [
-        "qa.rageval.yaml:3: metrics[1]: unknown metric 'f2'"
-    ]
-    assert re.search(r"variant twin: .*twins\.jsonl", text)
-    assert result.parseoutcomes() == {"error": 1, "errors": 1} or result.parseoutcomes() == {
-        "errors": 1
-    }
-
-
-@pytest.mark.full
-def test_lost_samples_never_pass_in_silence(three: Project, run: Run) -> None:
-    """Rows that only some variants have are no common samples; too many, and ``best`` fails."""
-    three.rows(_rows(20)[:15], "dense.jsonl")
-    three.scenario(BEST)
-    result = run()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*gate best * FAILED *dense*15 of*20*"])
-    found = ranking(three)
-    assert found["undecided"]
-    assert {one["letters"] for one in found["variants"].values()} == {""}
-
-
-@pytest.mark.full
 def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> None:
     """By the name of the scenario that of all; listing them loses none."""
     three.scenario(SCENARIO)
@@ -242,16 +212,6 @@ def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> No
     one = plain("--rag-history", "qa::dense").stdout
     one.fnmatch_lines(["qa::dense: 1 run"])
     one.no_fnmatch_line("qa::bm25*")
-
-
-def test_stopping_at_the_first_failure_leaves_the_gate_undecided(
-    three: Project, plain: Run
-) -> None:
-    """``-x`` stops on purpose; what ran does not decide."""
-    three.scenario(BEST + "thresholds: {em: 0.5}\n")
-    result = plain("-x")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.no_fnmatch_line("gate best * passed *")
 
 
 @pytest.mark.full
@@ -379,15 +339,6 @@ def test_variants_are_chosen_by_pattern_or_with_commas(three: Project, plain: Ru
         "twin",
     ]
     assert plain("--rag-variant", "x*").ret == pytest.ExitCode.INTERRUPTED
-
-
-@pytest.mark.full
-def test_one_value_of_a_variant_is_changed_on_the_command_line(three: Project, plain: Run) -> None:
-    """Its short forms are widened, as at the top of the file."""
-    three.scenario(SCENARIO)
-    plain("--rag-set", "variants.dense.dataset.limit=5")
-    assert three.results("qa/dense")["counts"]["ran"] == 5
-    assert three.results("qa/bm25")["counts"]["ran"] == 20
 
 
 @pytest.mark.full

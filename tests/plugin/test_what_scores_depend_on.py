@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -61,21 +60,6 @@ def test_a_changed_constant_of_another_module_is_said(project: Project, run: Run
             assert run("--rag-save=main").ret == pytest.ExitCode.OK
         text = run("--rag-compare=main").stdout.str()
         assert ("the code of polite (own_limits) has changed" in text) == said
-
-
-@pytest.mark.full
-def test_a_baseline_without_the_code_on_record_is_named(project: Project, run: Run) -> None:
-    """[V6] An earlier version saved it: whether the code differs is unknown, and said."""
-    project.scenario(OWN % "own_early")
-    project.rows(ANSWERS)
-    write_metric(project, "own_early", 0.5)
-    assert run("--rag-save=main").ret == pytest.ExitCode.OK
-    (saved,) = project.path.glob("**/baselines/main*.json")
-    content = json.loads(saved.read_text("utf-8"))
-    del content["scenario"]["measured"]
-    saved.write_text(json.dumps(content), "utf-8")
-    text = " ".join(run("--rag-compare=main").stdout.str().split())
-    assert "tolerate, the code of polite: whether they differ is unknown" in text
 
 
 @pytest.mark.full
