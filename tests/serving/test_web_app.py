@@ -336,22 +336,6 @@ def last_of(client: WebClient, name: str) -> Any:
     return next(one["last"] for one in listed if one["name"] == name)
 
 
-def test_two_runs_are_compared(app: WebClient, folder: Path) -> None:
-    """[A24] Two equal runs: no difference in any metric."""
-    scenario = app.scenario("bot")
-    for _ in range(2):
-        evaluate(folder / "bot.rageval.yaml", write_to=folder / ".rageval")
-    *_, b, a = (point["run"] for point in app.get(f"/api/history?scenario={scenario}")["points"])
-    found = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")
-    assert (found["a"], found["b"]) == (a, b)
-    assert found["n"] == 2
-    assert {name: one["diff"] for name, one in found["metrics"].items()} == {
-        "em": 0.0,
-        "f1": 0.0,
-        "weighted_score": 0.0,
-    }
-
-
 def test_samples_that_fell_have_their_cause(
     app: WebClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
