@@ -48,20 +48,23 @@ def theirs(cases: list[dict[str, Any]]) -> dict[tuple[str, str], float]:
     return figures | ours
 
 
+def agree(cases: list[Any], score: Callable[..., float], **options: str) -> None:
+    """Hold the eight figures of each case against UltraRAG's."""
+    ours = {
+        (case["id"], metric): score(metric, case["prediction"], case["references"], **options)
+        for case in cases
+        for metric in METRICS
+    }
+    assert ours == pytest.approx(theirs(cases), abs=1e-12, rel=0)
+
+
 def test_every_lexical_figure_is_ultrarags(
     reference: Callable[[str], Any], score: Callable[..., float]
 ) -> None:
     """D1: UltraRAG knows words only, hence ``tokenizer: word``."""
     cases = valid_cases(reference("ultrarag_lexical.json"))
-    ours = {
-        (case["id"], metric): score(
-            metric, case["prediction"], case["references"], tokenizer="word"
-        )
-        for case in cases
-        for metric in METRICS
-    }
-    assert len(ours) == 30 * 8
-    assert ours == pytest.approx(theirs(cases), abs=1e-12, rel=0)
+    assert len(cases) == 30
+    agree(cases, score, tokenizer="word")
 
 
 def test_the_default_options_are_ultrarags_definition_outside_cjk(
@@ -69,13 +72,8 @@ def test_the_default_options_are_ultrarags_definition_outside_cjk(
 ) -> None:
     """D1: without any option, text without Chinese, Japanese or Korean script scores the same."""
     cases = [case for case in valid_cases(reference("ultrarag_lexical.json")) if not is_cjk(case)]
-    ours = {
-        (case["id"], metric): score(metric, case["prediction"], case["references"])
-        for case in cases
-        for metric in METRICS
-    }
     assert len(cases) >= 25
-    assert ours == pytest.approx(theirs(cases), abs=1e-12, rel=0)
+    agree(cases, score)
 
 
 def test_the_default_tokenizer_differs_from_ultrarag_on_cjk_only(

@@ -66,15 +66,6 @@ def judged(settings: Settings, within: Within) -> Ask:
     return ask
 
 
-def test_a_second_run_asks_nobody(server: FakeOpenAI, ask: Ask) -> None:
-    first, second = ask(), ask()
-    assert len(server.chats) == 1
-    assert (second.text, second.model) == (first.text, "m-fake")
-    assert second.latency_s == pytest.approx(first.latency_s, abs=0.001)
-    assert (first.cached, second.cached) == (False, True)
-    assert second.usage == Usage(cached=1)
-
-
 @pytest.mark.parametrize(
     ("mode", "requests", "kept"),
     [("off", 2, 0), ("read", 2, 0), ("readwrite", 1, 1), ("refresh", 1, 1)],

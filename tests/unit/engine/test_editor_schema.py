@@ -41,14 +41,6 @@ TARGETS: list[tuple[Any, bool]] = [
 ]
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("target", "is_valid"), TARGETS)
-def test_the_schema_says_which_targets_there_are(target: Any, is_valid: bool) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    validator = jsonschema.Draft202012Validator(editor_schema())
-    assert validator.is_valid({**SCENARIO, "target": target}) is is_valid
-
-
 def test_every_type_and_option_is_listed_with_its_meaning() -> None:
     text, *forms = editor_schema()["$defs"]["TargetSpec"]["anyOf"]
     assert text["type"] == "string"
@@ -150,17 +142,6 @@ FOUND: list[tuple[Mapping[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("change", "is_valid"), FOUND)
-def test_what_was_found_to_differ_from_the_loader(
-    change: Mapping[str, Any], is_valid: bool
-) -> None:
-    """M6: all else is compared in test_schema_and_loader.py."""
-    jsonschema = pytest.importorskip("jsonschema")
-    validator = jsonschema.Draft202012Validator(editor_schema())
-    assert validator.is_valid({**SCENARIO, **change}) is is_valid
-
-
 def test_a_missing_key_is_named() -> None:
     """M6: editors show the message as it is."""
     jsonschema = pytest.importorskip("jsonschema")
@@ -170,9 +151,11 @@ def test_a_missing_key_is_named() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("change", "is_valid"), CHANGES)
-def test_metrics_and_gates_as_files_have_them(change: Mapping[str, Any], is_valid: bool) -> None:
-    """[U5]"""
+@pytest.mark.parametrize(
+    ("change", "is_valid"), [*(({"target": one}, ok) for one, ok in TARGETS), *FOUND, *CHANGES]
+)
+def test_keys_as_files_have_them(change: Mapping[str, Any], is_valid: bool) -> None:
+    """[U5, M6] All else is compared in test_schema_and_loader.py."""
     jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(editor_schema())
     assert validator.is_valid(SCENARIO | change) is is_valid

@@ -63,21 +63,46 @@ def test_weights_for_some_metrics_only_are_one_warning(plan: MakePlan) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{em: -1}", "s.yaml:6: metric_weights.em: expected a number >= 0, found -1"),
-        ("{em: .nan}", "s.yaml:6: metric_weights.em: expected a "),
-        ("{em: .inf}", "s.yaml:6: metric_weights.em: expected a finite number, found inf"),
-        ("{em: true}", "s.yaml:6: metric_weights.em: expected a number, found true"),
-        ("{em: 0, f1: 0}", "s.yaml:6: metric_weights: all weights are 0; at least one metric"),
-        ("{emm: 1}", "s.yaml:6: metric_weights: unknown metric 'emm'. Did you mean 'em'?"),
-        ("{acc: 1}", "s.yaml:6: metric_weights: metric 'acc' is not among the scenario's metrics"),
-        ("{em: 1, exact_match: 2}", "s.yaml:6: metric_weights: 'em' is named twice"),
-        ("{weighted_score: 1}", "s.yaml:6: metric_weights: unknown metric 'weighted_score'"),
+        ("metric_weights: {em: -1}", "metric_weights.em: expected a number >= 0, found -1"),
+        ("metric_weights: {em: .nan}", "metric_weights.em: expected a "),
+        ("metric_weights: {em: .inf}", "metric_weights.em: expected a finite number, found inf"),
+        ("metric_weights: {em: true}", "metric_weights.em: expected a number, found true"),
+        (
+            "metric_weights: {em: 0, f1: 0}",
+            "metric_weights: all weights are 0; at least one metric",
+        ),
+        ("metric_weights: {emm: 1}", "metric_weights: unknown metric 'emm'. Did you mean 'em'?"),
+        (
+            "metric_weights: {acc: 1}",
+            "metric_weights: metric 'acc' is not among the scenario's metrics",
+        ),
+        ("metric_weights: {em: 1, exact_match: 2}", "metric_weights: 'em' is named twice"),
+        (
+            "metric_weights: {weighted_score: 1}",
+            "metric_weights: unknown metric 'weighted_score'",
+        ),
+        ("doc_weights: {d1: -1}", "doc_weights.d1: expected a number >= 0, found -1"),
+        ("doc_weights: {d1: 0, d2: 0}", "doc_weights: every row weighs 0"),
+        ("thresholds: {em: 1.5}", "thresholds.em: min 1.5 is outside the range 0..1"),
+        (
+            "thresholds: {em: 1.0000000005}",
+            "thresholds.em: min 1.0000000005 is outside the range 0..1",
+        ),
+        ("thresholds: {em: -0.5}", "thresholds.em: min -0.5 is outside the range 0..1"),
+        (
+            "thresholds: {weighted_score: 2}",
+            "thresholds.weighted_score: min 2 is outside the range",
+        ),
+        ("thresholds: {emm: 0.5}", "thresholds: unknown metric 'emm'. Did you mean 'em'?"),
+        ("thresholds: {em: .nan}", "thresholds.em"),
     ],
 )
-def test_a_weight_that_cannot_be_is_refused(problems: Problems, line: str, message: str) -> None:
-    """A3: refused at collection."""
-    (problem,) = problems(BASE + f"metric_weights: {line}\n")
-    assert problem.startswith(message)
+def test_a_weight_or_threshold_that_cannot_be_is_refused(
+    problems: Problems, line: str, message: str
+) -> None:
+    """A3, A4, A10: refused at collection."""
+    (problem,) = problems(BASE + f"{line}\n")
+    assert problem.startswith(f"s.yaml:6: {message}")
 
 
 def test_a_zero_weight_beside_metrics_without_one_is_fine(plan: MakePlan) -> None:
@@ -104,21 +129,6 @@ def test_a_blank_around_a_name_takes_no_weight_away(plan: MakePlan) -> None:
     made = plan(BASE.replace("d1", "'d1 '") + "doc_weights: {' d1': 2}\n")
     assert [case.doc_name for case in made.cases].count("d1") > 0
     assert made.info.warnings == ()
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{d1: -1}", "s.yaml:6: doc_weights.d1: expected a number >= 0, found -1"),
-        ("{d1: 0, d2: 0}", "s.yaml:6: doc_weights: every row weighs 0"),
-    ],
-)
-def test_a_document_weight_that_cannot_be_is_refused(
-    problems: Problems, line: str, message: str
-) -> None:
-    """A4."""
-    (problem,) = problems(BASE + f"doc_weights: {line}\n")
-    assert problem.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -164,26 +174,6 @@ def test_thresholds_become_bounds(plan: MakePlan) -> None:
         "weighted_score": Bound(min=0.1),
     }
     assert made.required == {"em", "f1", "weighted_score"}
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{em: 1.5}", "s.yaml:6: thresholds.em: min 1.5 is outside the range 0..1"),
-        (
-            "{em: 1.0000000005}",
-            "s.yaml:6: thresholds.em: min 1.0000000005 is outside the range 0..1",
-        ),
-        ("{em: -0.5}", "s.yaml:6: thresholds.em: min -0.5 is outside the range 0..1"),
-        ("{weighted_score: 2}", "s.yaml:6: thresholds.weighted_score: min 2 is outside the range"),
-        ("{emm: 0.5}", "s.yaml:6: thresholds: unknown metric 'emm'. Did you mean 'em'?"),
-        ("{em: .nan}", "s.yaml:6: thresholds.em"),
-    ],
-)
-def test_a_threshold_that_cannot_be_is_refused(problems: Problems, line: str, message: str) -> None:
-    """A10."""
-    (problem,) = problems(BASE + f"thresholds: {line}\n")
-    assert problem.startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -56,21 +56,17 @@ def test_a_number_is_the_least_that_the_mean_may_be(result: Result) -> None:
     assert (found["em.mean"].observed, found["em.mean"].bound) == (0.75, 0.76)
 
 
-@pytest.mark.parametrize("options", [0.5, {"min": 0.5}, {"mean": 0.5}, {"mean": {"min": 0.5}}])
-def test_the_forms_of_a_mean_gate_are_one_gate(result: Result, options: Any) -> None:
-    (found,) = check(result, {"f1": options}, scored(0.4)).values()
-    assert (found.name, found.outcome, found.bound) == ("f1.mean", "failed", 0.5)
-
-
 @pytest.mark.parametrize(
     "options",
     [
+        *(0.5, {"min": 0.5}, {"mean": 0.5}, {"mean": {"min": 0.5}}),
+        # Keys of the user's own are no checks.
         {"mean": 0.5, "x-why": "agreed in May"},
         {"mean": {"min": 0.5, "x-why": ["a", "b"]}},
         {"min": 0.5, "x-max": 0.1},
     ],
 )
-def test_keys_of_the_users_own_are_no_checks(result: Result, options: Any) -> None:
+def test_the_forms_of_a_mean_gate_are_one_gate(result: Result, options: Any) -> None:
     (found,) = check(result, {"f1": options}, scored(0.4)).values()
     assert (found.name, found.outcome, found.bound) == ("f1.mean", "failed", 0.5)
 
@@ -207,14 +203,6 @@ def lacking(name: str, kind: str) -> SampleResult:
     said: dict[str, Any] = {kind: {"f1": "the judge is away"}}
     weighted = None if kind == "errors" else 1.0
     return SampleResult(name, 0, weighted_score=weighted, scores={"f1": None, "em": 1.0}, **said)
-
-
-def test_a_metric_that_failed_is_named_with_the_way_out(result: Result) -> None:
-    """G1: em has a score, the weighted score is missing; 1 of 2."""
-    found = check(result, {"unscored": 0.0}, [lacking("a", "errors"), *scored(1.0)])["unscored"]
-    assert (found.outcome, found.observed) == ("failed", 0.5)
-    assert "f1 missing on 1" in found.message
-    assert found.message.endswith("; too many to allow: look at what f1 failed for")
 
 
 @pytest.mark.parametrize(
@@ -498,17 +486,10 @@ def test_the_worst_slices_are_listed_and_none_with_a_long_name(result: Result) -
         "6 of 6 values of doc_name: f: 0.1000 < 0.5000; d: 0.4200 < 0.5000; e: 0.4200 < 0.5000; "
         "c: 0.4300 < 0.5000; b: 0.4400 < 0.5000; and 1 more"
     )
+    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples[1:]).values()
+    assert gate.message.endswith("; b: 0.4400 < 0.5000")
     (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples[:1]).values()
     assert gate.message == f"1 of 1 values of doc_name: {'a' * 99}…: 0.4500 < 0.5000"
-
-
-def test_many_failing_slices_are_counted(result: Result) -> None:
-    samples = scored(*[0.1] * 8, doc_name=[f"d{at}" for at in range(8)])
-    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
-    assert gate.message.startswith("8 of 8 values of doc_name: d0: ")
-    assert gate.message.endswith("; and 3 more")
-    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples[:5]).values()
-    assert gate.message.endswith("; d4: 0.1000 < 0.5000")
 
 
 def test_every_gate_can_be_asked_of_slices(result: Result) -> None:

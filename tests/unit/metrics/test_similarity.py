@@ -47,23 +47,6 @@ def contexts(retrieved: Sequence[str], expected: Sequence[str], **options: Any) 
     return score("context_similarity", ScriptedEmbeddings(VECTORS), sample, **options)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("east", "east", 1.0),
-        ("east", "far east", 1.0),
-        ("east", "north", 0.0),
-        ("east", "west", -1.0),
-        ("east", "northeast", 0.6),
-        ("east", "nowhere", None),
-        ("east", "everywhere", None),
-        ("undefined", "east", None),
-    ],
-)
-def test_cosine(one: str, other: str, expected: float | None) -> None:
-    assert cosine(VECTORS[one], VECTORS[other]) == expected
-
-
 def test_vectors_of_32_bit_floats_lose_no_more_than_their_own_rounding() -> None:
     """0.6 and 0.8 as 32-bit floats; the cosine of a vector with itself never exceeds 1."""
     vector = array("f", [0.6, 0.8])

@@ -311,17 +311,7 @@ def test_a_patch_may_say_keys_before_their_profile(tmp_path: Path, written: str)
             [],
             {"type": "chat", **STRONG, "prompt": "P"},
         ),
-    ],
-)
-def test_a_key_goes_to_no_other_server_than_was_said(
-    text: str, variant: str, options: list[str], expected: Any
-) -> None:
-    assert filled("target", text, variant, *options) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "variant", "options", "expected"),
-    [
+        # A bare target is replaced as a whole.
         ("target: strong", "", [], {"type": "chat", **STRONG}),
         ("target: strong", "{target: local}", [], {"type": "chat", **LOCAL}),
         ("target: strong", "{target: 'm:f'}", [], "m:f"),
@@ -339,7 +329,7 @@ def test_a_key_goes_to_no_other_server_than_was_said(
         ("target: gpt-4.1", "", [], {"type": "chat", "model": "gpt-4.1", "concurrency": 2}),
     ],
 )
-def test_a_bare_target_is_replaced_as_a_whole(
+def test_a_key_goes_to_no_other_server_than_was_said(
     text: str, variant: str, options: list[str], expected: Any
 ) -> None:
     assert filled("target", text, variant, *options) == expected

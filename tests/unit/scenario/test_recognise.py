@@ -12,39 +12,30 @@ OURS = "name: qa\nmetrics: [em]\ndataset: qa.jsonl\n"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "is_one"),
     [
-        OURS,
-        f"\ufeff# a comment\n---\n{OURS}",
-        '"metrics" : [em]\ntarget: app:ask\n',
-        "{name: qa, metrics: [em], dataset: []}",
-        '{"scene_key": "app", "evaluate_metrics": ["x"], "datasets": []}',
-        "benchmark: {path: x}\nevaluation: {metrics: [em]}\n",
-        "qrels_path: q\nrun_path: r\nir_metrics: [mrr]\n",
-        "metrics: [unclosed\ndataset: x\n",
+        (OURS, True),
+        (f"\ufeff# a comment\n---\n{OURS}", True),
+        ('"metrics" : [em]\ntarget: app:ask\n', True),
+        ("{name: qa, metrics: [em], dataset: []}", True),
+        ('{"scene_key": "app", "evaluate_metrics": ["x"], "datasets": []}', True),
+        ("benchmark: {path: x}\nevaluation: {metrics: [em]}\n", True),
+        ("qrels_path: q\nrun_path: r\nir_metrics: [mrr]\n", True),
+        ("metrics: [unclosed\ndataset: x\n", True),
+        # With one of them it is neither yes nor no.
+        *(("metrics: [em]\n", None), ("dataset: x\n", None), ('{"target": 1}', None)),
+        # Keys inside of others are theirs.
+        *(("", False), ("a: 1\n", False), ("[1]", False)),
+        ("services:\n  metrics: 1\n  dataset: 2\n", False),
     ],
 )
-def test_what_says_what_to_measure_and_on_what_is_one(tmp_path: Path, text: str) -> None:
+def test_what_says_what_to_measure_and_on_what_is_one(
+    tmp_path: Path, text: str, is_one: bool | None
+) -> None:
     """[U3] In every dialect, and also where the rest is broken."""
     path = tmp_path / "x.yaml"
     path.write_text(text, "utf-8")
-    assert is_scenario(path) is True
-
-
-@pytest.mark.parametrize("text", ["metrics: [em]\n", "dataset: x\n", '{"target": 1}'])
-def test_what_says_one_of_them_cannot_be_told(tmp_path: Path, text: str) -> None:
-    """[U3] None: neither yes nor no."""
-    path = tmp_path / "x.yaml"
-    path.write_text(text, "utf-8")
-    assert is_scenario(path) is None
-
-
-@pytest.mark.parametrize("text", ["", "a: 1\n", "services:\n  metrics: 1\n  dataset: 2\n", "[1]"])
-def test_all_else_is_none(tmp_path: Path, text: str) -> None:
-    """[U3] Keys inside of others are theirs."""
-    path = tmp_path / "x.yaml"
-    path.write_text(text, "utf-8")
-    assert is_scenario(path) is False
+    assert is_scenario(path) is is_one
 
 
 def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:

@@ -35,7 +35,29 @@ def same(section: str, text: str, expected: str, variant: str = "", *options: st
 
 @pytest.mark.parametrize(
     ("section", "text", "variant", "options", "expected"),
-    ROWS["words_and_mappings_are_laid_over_each_other"],
+    [
+        *ROWS["words_and_mappings_are_laid_over_each_other"],
+        *ROWS["prices_and_controls_of_models_have_short_forms"],
+        ("human", "human: a.csv", "{human: {of: em}}", [], "{file: a.csv, of: em}"),
+        ("human", "human: a.csv", "", ["human.more=c.csv"], "{file: a.csv, more: c.csv}"),
+        # A list replaces, and so does what has nothing in common with one.
+        ("human", "human: {file: a.csv, of: em}", "{human: [b.csv]}", [], "{file: b.csv}"),
+        ("human", "human: {column: label, of: em}", "{human: [b.csv]}", [], "{file: b.csv}"),
+        ("human", "human: [a.csv, b.csv]", "{human: [c.csv]}", [], "{file: c.csv}"),
+        ("human", "human: [a.csv, b.csv]", "{human: c.csv}", [], "{file: c.csv}"),
+        ("human", "human: [a.csv, b.csv]", "{human: null}", [], "null"),
+        ("human", "human: [a.csv, b.csv]", "", ["human=c.csv"], "{file: c.csv}"),
+        # Digits are places in it.
+        ("human", "human: [a.csv, b.csv]", "", ["human.1=c.csv"], "{file: [a.csv, c.csv]}"),
+        # Lists with a meaning of their own.
+        (
+            "compare",
+            "compare: [m, {baseline: v, test: t}]",
+            "",
+            ["compare.1.test=permutation"],
+            "[m, {baseline: v, test: permutation}]",
+        ),
+    ],
 )
 def test_words_and_mappings_are_laid_over_each_other(
     section: str, text: str, variant: str, options: list[str], expected: str
@@ -92,36 +114,6 @@ def test_a_part_that_is_set_switches_a_section_on() -> None:
     same("citations", "citations: false", "citations: {of: ids}", "", "citations.of=ids")
 
 
-@pytest.mark.parametrize(
-    ("section", "text", "variant", "options", "expected"),
-    [
-        ("human", "human: a.csv", "{human: {of: em}}", [], "{file: a.csv, of: em}"),
-        ("human", "human: a.csv", "", ["human.more=c.csv"], "{file: a.csv, more: c.csv}"),
-        # A list replaces, and so does what has nothing in common with one.
-        ("human", "human: {file: a.csv, of: em}", "{human: [b.csv]}", [], "{file: b.csv}"),
-        ("human", "human: {column: label, of: em}", "{human: [b.csv]}", [], "{file: b.csv}"),
-        ("human", "human: [a.csv, b.csv]", "{human: [c.csv]}", [], "{file: c.csv}"),
-        ("human", "human: [a.csv, b.csv]", "{human: c.csv}", [], "{file: c.csv}"),
-        ("human", "human: [a.csv, b.csv]", "{human: null}", [], "null"),
-        ("human", "human: [a.csv, b.csv]", "", ["human=c.csv"], "{file: c.csv}"),
-        # Digits are places in it.
-        ("human", "human: [a.csv, b.csv]", "", ["human.1=c.csv"], "{file: [a.csv, c.csv]}"),
-        # Lists with a meaning of their own.
-        (
-            "compare",
-            "compare: [m, {baseline: v, test: t}]",
-            "",
-            ["compare.1.test=permutation"],
-            "[m, {baseline: v, test: permutation}]",
-        ),
-    ],
-)
-def test_lists_and_what_is_laid_over_them(
-    section: str, text: str, variant: str, options: list[str], expected: str
-) -> None:
-    same(section, text, f"{section}: {expected}", variant, *options)
-
-
 @pytest.mark.parametrize("files", ["[a.csv, b.csv]", "[a.csv]", "[]"])
 def test_a_list_of_labels_is_short_for_files(files: str, tmp_path: Path) -> None:
     """``--rag-labels`` was refused beside it, and a variant lost the labels without a word."""
@@ -134,16 +126,6 @@ def test_a_list_of_labels_is_short_for_files(files: str, tmp_path: Path) -> None
     path.write_text(f"{BASE}{text}\n", "utf-8")
     assert patch_scenario(path, {"human.of": "em"}) == ("human.of",)
     assert parse_yaml(path.read_text("utf-8"), "").data == parse_yaml(f"{BASE}{of}", "").data
-
-
-@pytest.mark.parametrize(
-    ("section", "text", "variant", "options", "expected"),
-    ROWS["prices_and_controls_of_models_have_short_forms"],
-)
-def test_prices_and_controls_of_models_have_short_forms(
-    section: str, text: str, variant: str, options: list[str], expected: str
-) -> None:
-    same(section, text, f"{section}: {expected}", variant, *options)
 
 
 @pytest.mark.parametrize("name", ["price", "controls"])

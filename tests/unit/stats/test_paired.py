@@ -95,14 +95,6 @@ def test_the_tests_run_on_weight_times_difference() -> None:
     assert found.p_value == 0.75
 
 
-@pytest.mark.parametrize("size", [1e300, 1e-300])
-def test_the_unit_of_weights_does_not_matter(size: float) -> None:
-    expected = compare([0.5, 0.6, 0.9], [0.4, 0.4, 0.1], [1.0, 2.0, 3.0])
-    found = compare([0.5, 0.6, 0.9], [0.4, 0.4, 0.1], [size, 2 * size, 3 * size])
-    assert found.p_value == expected.p_value
-    assert found.ci_low == pytest.approx(expected.ci_low, rel=1e-9)
-
-
 def test_lengths_must_match() -> None:
     with pytest.raises(ValueError, match="there are 2 and 1"):
         compare([1.0, 2.0], [1.0])
@@ -531,19 +523,6 @@ def test_one_group_says_nothing() -> None:
 
 
 # The tests themselves
-
-
-def test_a_t_test_is_the_closed_form() -> None:
-    """Differences 1, 2, 3, 4: t = 2.5/(√(5/3)/2) = √15, three degrees of freedom.
-
-    Two-sided: 1 - (2/π)·(atan(x) + x/(1 + x²)), x = t/√3 = √5 (Student's t of three degrees).
-    """
-    pytest.importorskip("scipy")
-    x = math.sqrt(5)
-    expected = 1 - 2 / math.pi * (math.atan(x) + x / (1 + x * x))
-    found = compare([1.0, 2.0, 3.0, 4.0], [0.0] * 4, test="t")
-    assert found.p_value == pytest.approx(expected, abs=1e-14)
-    assert (found.method, found.n) == ("paired t", 4)
 
 
 def test_a_wilcoxon_test_counts_ranks() -> None:

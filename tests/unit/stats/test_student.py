@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from pytest_rageval.stats.intervals import t_cdf, t_quantile
@@ -29,22 +27,6 @@ def test_the_quantiles_are_those_of_the_tables(
     probability: float, degrees: int, expected: float
 ) -> None:
     assert t_quantile(probability, degrees) == pytest.approx(expected, abs=5.1e-4)
-
-
-def test_one_degree_is_the_cauchy_distribution() -> None:
-    """Its quantile is tan(π·(p - 1/2)), its distribution 1/2 + atan(x)/π."""
-    for probability in (0.6, 0.9, 0.975, 0.999):
-        expected = math.tan(math.pi * (probability - 0.5))
-        assert t_quantile(probability, 1) == pytest.approx(expected, rel=1e-11)
-    assert t_cdf(3.0, 1) == pytest.approx(0.5 + math.atan(3.0) / math.pi, rel=1e-13)
-
-
-def test_two_degrees_have_a_closed_form() -> None:
-    """x = (2p - 1)·√2 / √(4p(1 - p)) · 1/1, from F(x) = 1/2 + x / (2·√(2 + x²))."""
-    for probability in (0.55, 0.8, 0.975, 0.9995):
-        alpha = 4 * probability * (1 - probability)
-        expected = (2 * probability - 1) * math.sqrt(2 / alpha)
-        assert t_quantile(probability, 2) == pytest.approx(expected, rel=1e-11)
 
 
 def test_quantiles_are_scipys() -> None:

@@ -58,13 +58,6 @@ def test_the_deviation_divides_by_n_minus_one() -> None:
     assert standard_deviation([0.0, 1.0]) == pytest.approx(math.sqrt(1 / 2))
 
 
-def test_binary_scores_have_clopper_and_pearsons_interval() -> None:
-    """N1: 3 of 4: P(3 or 4 of 4) = 4p³ - 3p⁴ is 0.025 at the lower end, 1 - p⁴ at the upper."""
-    low, high = weighted_interval([1.0, 1.0, 1.0, 0.0], [1.0] * 4, UNIT) or (0.0, 0.0)
-    assert 4 * low**3 - 3 * low**4 == pytest.approx(0.025, abs=1e-12)
-    assert high == pytest.approx(0.975**0.25, abs=1e-12)
-
-
 @pytest.mark.full
 def test_intervals_of_binary_scores_are_scipys_exact_ones() -> None:
     stats = pytest.importorskip("scipy.stats")

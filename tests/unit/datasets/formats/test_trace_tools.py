@@ -172,21 +172,6 @@ def events(trace: Record) -> list[Record]:
         ([ROOT], [score(0, stringValue=None, dataType="CATEGORICAL")], 0),
         ([ROOT], [score(0.5, stringValue="half", dataType="NUMERIC")], 0.5),
         ([ROOT], [score(0.5, stringValue="half")], 0.5),
-    ],
-)
-def test_the_score_of_a_trace_is_a_column(
-    load: Load, observations: list[Record], scores: list[Record], found: Any, in_events: bool
-) -> None:
-    trace = langfuse(*observations, scores=scores)
-    case = only(load, *(events(trace) if in_events else [trace]))
-    assert isinstance(case, Sample), case
-    assert case.metadata["score_helpful"] == found
-
-
-@pytest.mark.parametrize("in_events", [False, True])
-@pytest.mark.parametrize(
-    ("observations", "scores", "found"),
-    [
         # the trace's own one, in any order
         ([ROOT, MODEL], [score(0.75), score(0.25, "g")], 0.75),
         ([ROOT, MODEL], [score(0.25, "g"), score(0.75)], 0.75),
@@ -201,7 +186,7 @@ def test_the_score_of_a_trace_is_a_column(
         ([ROOT], [score(0, stringValue="Paris", dataType="CORRECTION")], "Paris"),
     ],
 )
-def test_the_score_of_a_step_is_not_that_of_its_trace(
+def test_the_score_of_a_trace_is_a_column(
     load: Load, observations: list[Record], scores: list[Record], found: Any, in_events: bool
 ) -> None:
     trace = langfuse(*observations, scores=scores)

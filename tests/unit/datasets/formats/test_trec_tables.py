@@ -115,6 +115,18 @@ def test_other_files_are_left_to_other_readers(file: Make, text: str) -> None:
         ('{"qid": "a", "docid": "b"}\n[1]\n', "t.tsv:2: not a row with the columns"),
         ("qid\tdocid\trel\n", "t.tsv: empty: a header and no rows"),
         ("qid\tdocid\trel\n" + "q1\td1\tx\n" * 9, "t.tsv: and 4 more"),
+        # A27: what may be the grade is not left over, else each document would be relevant, also
+        # those that are judged not to be.
+        ("query-id\tcorpus-id\tjudgement\nq1\td1\t0\n", "is 'judgement' the grade"),
+        ("qid,docid,score,grade\nq1,d1,1,0\n", "the grade may be in 'score' or in 'grade': take"),
+        ("qid,docid,relevance,score\nq1,d1,1,2\n", "the grade may be in 'relevance' or in 'score'"),
+        ('{"qid": "q1", "docid": "d1", "rel": 1, "gain": 0}\n', "may be in 'rel' or in 'gain'"),
+        ("qid docid is_relevant\nq1 d1 0\n", "is 'is_relevant' the grade"),
+        ('{"qid": "q1", "docid": "d1", "gain": 0}\n', "is 'gain' the grade"),
+        ("qid\tdocid\trank\nq1\td1\t0\n", "a column 'rank', and no 'score': is this a run"),
+        # The first object does not name it.
+        ('{"qid": "q1", "docid": "d1"}\n{"qid": "q1", "docid": "d2", "gain": 0}\n', "t.tsv:2: "),
+        ("qid\tdocid\nq1\td1\t0\n", "t.tsv:2: not a row with the columns of the first line"),
     ],
 )
 def test_judgements_that_cannot_be_read_are_refused(file: Make, text: str, message: str) -> None:
@@ -137,28 +149,6 @@ def test_a_run_needs_an_order(file: Make) -> None:
         read_table_run(file("qid\tdocid\nq1\td1\n"))
     with pytest.raises(ScenarioError, match="document 'a' is retrieved twice for query 'q1'"):
         read_table_run(file("qid\tdocid\tscore\nq1\ta\t1\nq1\ta\t2\n"))
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("query-id\tcorpus-id\tjudgement\nq1\td1\t0\n", "is 'judgement' the grade"),
-        ("qid,docid,score,grade\nq1,d1,1,0\n", "the grade may be in 'score' or in 'grade': take"),
-        ("qid,docid,relevance,score\nq1,d1,1,2\n", "the grade may be in 'relevance' or in 'score'"),
-        ('{"qid": "q1", "docid": "d1", "rel": 1, "gain": 0}\n', "may be in 'rel' or in 'gain'"),
-        ("qid docid is_relevant\nq1 d1 0\n", "is 'is_relevant' the grade"),
-        ('{"qid": "q1", "docid": "d1", "gain": 0}\n', "is 'gain' the grade"),
-        ("qid\tdocid\trank\nq1\td1\t0\n", "a column 'rank', and no 'score': is this a run"),
-        # The first object does not name it.
-        ('{"qid": "q1", "docid": "d1"}\n{"qid": "q1", "docid": "d2", "gain": 0}\n', "t.tsv:2: "),
-        ("qid\tdocid\nq1\td1\t0\n", "t.tsv:2: not a row with the columns of the first line"),
-    ],
-)
-def test_a_column_that_may_be_the_grade_is_not_left_over(file: Make, text: str, named: str) -> None:
-    """A27: each document would be relevant, also those that are judged not to be."""
-    with pytest.raises(ScenarioError) as caught:
-        read_table_qrels(file(text))
-    assert named in "\n".join(map(str, caught.value.problems))
 
 
 def test_columns_of_trec_files_and_of_pandas_are_no_grades(file: Make) -> None:

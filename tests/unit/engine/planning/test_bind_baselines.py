@@ -293,22 +293,20 @@ def test_a_metric_that_is_not_compared_may_be_measured_in_any_way(folder: Folder
     assert list(folder.compare(text + rows(*NOW)).metrics) == ["em"]
 
 
-def test_other_questions_are_refused(folder: Folder) -> None:
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"question": "Why?"}, "another question (first: 'r0', was 'Q?', is 'Why?')"),
+        ({"reference": "no"}, "other references (first: 'r0', was ['yes it is'], is ['no'])"),
+    ],
+)
+def test_other_questions_and_references_are_refused(
+    folder: Folder, data: dict[str, str], said: str
+) -> None:
     """D6: equal ids, other data."""
     folder.save(HEAD + rows(*BEFORE))
-    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW, question="Why?"))
-    assert (
-        "2 of 2 shared samples have another question (first: 'r0', was 'Q?', is 'Why?')" in problem
-    )
-
-
-def test_other_references_are_refused(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
-    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW, reference="no"))
-    assert (
-        "2 of 2 shared samples have other references "
-        "(first: 'r0', was ['yes it is'], is ['no'])" in problem
-    )
+    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW, **data))
+    assert f"2 of 2 shared samples have {said}" in problem
 
 
 SEARCH = "name: s\nmetrics: [recall]\n"
@@ -522,20 +520,21 @@ def test_questions_that_one_side_does_not_know_are_no_difference(folder: Folder)
 # Metrics that a saved run lacks
 
 
-def test_a_metric_that_was_asked_for_and_is_not_saved_is_refused(folder: Folder) -> None:
-    """D6: with those that are."""
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        ("compare: ASKED", "it has no acc, but: em, f1"),
+        ("gates: {no_regression: ASKED}", "the baseline 'main' has no acc; it has: f1"),
+    ],
+)
+def test_a_metric_that_was_asked_for_and_is_not_saved_is_refused(
+    folder: Folder, who: str, said: str
+) -> None:
+    """D6, E5: with those that are; as every baseline that does not fit (exit status 4)."""
     folder.save(HEAD + rows(*BEFORE))
-    text = "name: s\nmetrics: [f1, acc]\ncompare: {baseline: main, metrics: [acc]}\n"
-    (problem,) = folder.refused(text + rows(*NOW))
-    assert "has no acc" in problem
-
-
-def test_a_gate_about_a_metric_that_is_not_saved_is_refused(folder: Folder) -> None:
-    """D6, E5: as every baseline that does not fit, so that the exit status is 4."""
-    folder.save(HEAD + rows(*BEFORE))
-    text = "name: s\nmetrics: [f1, acc]\ngates: {no_regression: {baseline: main, metrics: [acc]}}\n"
-    (problem,) = folder.refused(text + rows(*NOW))
-    assert "the baseline 'main' has no acc; it has: f1" in problem
+    asked = who.replace("ASKED", "{baseline: main, metrics: [acc]}")
+    (problem,) = folder.refused(f"name: s\nmetrics: [f1, acc]\n{asked}\n" + rows(*NOW))
+    assert said in problem
 
 
 def test_new_metrics_are_left_out_and_named(folder: Folder) -> None:

@@ -135,22 +135,16 @@ def test_an_answer_to_an_unanswerable_question_is_a_missed_refusal(
     )
 
 
-@pytest.mark.parametrize("answerable", [True, False])
-def test_an_empty_answer_is_no_modesty(
-    scored: Callable[..., SampleResult], answerable: bool
+@pytest.mark.parametrize(
+    ("refusals", "answerable", "score"),
+    [("phrases", True, 0.0), ("phrases", False, 0.0), ("{empty: refused}", False, 1.0)],
+)
+def test_an_empty_answer_is_no_modesty_unless_the_scenario_says_so(
+    scored: Callable[..., SampleResult], refusals: str, answerable: bool, score: float
 ) -> None:
     """A crash must not look like a refusal, whatever the row says."""
-    found = scored(answer=" ", answerable=answerable)
-    assert found.scores["refusal"] == 0.0
-    assert found.scores["em"] == 0.0
-
-
-def test_an_empty_answer_refuses_where_the_scenario_says_so(
-    scored: Callable[..., SampleResult],
-) -> None:
-    found = scored("{empty: refused}", answer="", answerable=False)
-    assert found.scores["refusal"] == 1.0
-    assert found.scores["em"] == 1.0
+    found = scored(refusals, answer=" ", answerable=answerable)
+    assert (found.scores["refusal"], found.scores["em"]) == (score, score)
 
 
 @pytest.mark.parametrize(

@@ -99,24 +99,6 @@ def test_how_the_command_is_to_be_changed(
     assert found == (f"the same command {expected}" if expected else "")
 
 
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ({"keyword": "fees", "deselect": ["a"]}, "without -k and --deselect"),
-        ({"markexpr": "slow", "lf": True}, "without -m and --lf"),
-        ({"stepwise": True}, "without --sw"),
-        ({"file_or_dir": ["a.yaml::q1", "a.yaml::q2"]}, "without names of samples"),
-        ({"file_or_dir": ["t.py::test_it", "a.yaml"]}, ""),
-    ],
-)
-def test_options_of_pytest_that_choose_samples_are_named(
-    tmp_path: Path, more: dict[str, Any], expected: str
-) -> None:
-    """[E22] Wherever they were given: on the command line, in a file of it, or in addopts."""
-    found = next_hint(configured(tmp_path, **more), "whole", Ended())
-    assert found.removeprefix("the same command ") == expected
-
-
 def test_what_is_not_on_the_command_line_is_named_as_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +121,12 @@ def test_what_is_not_on_the_command_line_is_named_as_it_was_given(
 @pytest.mark.parametrize(
     ("more", "step", "expected"),
     [
+        # What chooses samples, wherever it was given: typed, in a file of arguments, in addopts.
+        ({"keyword": "fees", "deselect": ["a"]}, "whole", "without -k and --deselect"),
+        ({"markexpr": "slow", "lf": True}, "whole", "without -m and --lf"),
+        ({"stepwise": True}, "whole", "without --sw"),
+        ({"file_or_dir": ["a.yaml::q1", "a.yaml::q2"]}, "whole", "without names of samples"),
+        ({"file_or_dir": ["t.py::test_it", "a.yaml"]}, "whole", ""),
         ({"maxfail": 1}, "stopped", "with --ff"),
         ({"maxfail": 1, "failedfirst": True}, "stopped", "without -x"),
         ({"maxfail": 3, "failedfirst": True}, "stopped", "without --maxfail"),
@@ -148,7 +136,7 @@ def test_what_is_not_on_the_command_line_is_named_as_it_was_given(
         ({"lf": True}, "failed", ""),
     ],
 )
-def test_an_option_that_was_given_is_not_to_be_added(
+def test_options_of_pytest_are_named_and_none_is_to_be_added_that_was_given(
     tmp_path: Path, more: dict[str, Any], step: Step, expected: str
 ) -> None:
     """[E22] With --ff, all that failed and the rest run where nothing ends the run at a failure."""
