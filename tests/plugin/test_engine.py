@@ -261,15 +261,6 @@ def test_variants_are_scored_by_the_same_processes(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_cases_in_another_order_and_again_are_the_same(busy: Project) -> None:
-    """[E19] As plugins for random order have it; the failed ones again by ``--lf``."""
-    busy.pytest()
-    busy.conftest("def pytest_collection_modifyitems(items):\n    items.reverse()\n")
-    busy.pytest(TWO)
-    assert busy.without_run(0) == busy.without_run(1)
-
-
-@pytest.mark.full
 def test_ctrl_c_ends_at_once_and_leaves_no_process(project: Project, plain: Run) -> None:
     """[E19] While a worker is busy for a minute: it is ended, too."""
     slow = "import time\ndef slow(sample):\n    time.sleep(60)\n"

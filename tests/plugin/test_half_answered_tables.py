@@ -151,17 +151,6 @@ def test_the_table_shows_which_cells_failed(
     assert "one verdict on each statement" in said["claim", bar(0)][1]
 
 
-@pytest.mark.full
-def test_a_reply_that_cannot_be_read_is_asked_for_again(
-    judged: JudgedProject, judge_server: SupportJudge
-) -> None:
-    judge_server.faults |= {(bar(0), reference(0)): "once lacking", answer(1): "once prose"}
-    scenario(judged, 2, {"reasks": 1})
-    assert judged.pytest().ret == pytest.ExitCode.OK
-    assert scores(judged) == {"s0": TRUTH, "s1": TRUTH}
-    assert judge_server.counts == {"claims": 5, "cells": 9}
-
-
 PRICE = {"price": {"input": 1_000_000, "output": 0}, "concurrency": 1}
 """A dollar for each token of a prompt."""
 

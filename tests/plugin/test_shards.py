@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from others_data import others_data
 from sharded import copied, files, junit_cases, merge, run_shards, shard_files
 
 from pytest_rageval.model import answer_digest
@@ -116,34 +115,6 @@ def test_everything_at_once_is_the_same_to_the_last_byte(busy: Project) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-@pytest.mark.parametrize("of", [2, 3, 7])
-def test_a_thousand_real_rows_are_the_same_to_the_last_byte(
-    project: Project, of: int, workers: tuple[str, ...]
-) -> None:
-    """With thresholds, weights, slices, a comparison, invalid, skipped and expected rows."""
-    source = others_data("data/openqa-eval/judged_nq301.jsonl")
-    project.rows(_real_rows(source.read_text("utf-8").splitlines()[:1000]))
-    project.with_broken_metrics()
-    without_people = SCENARIO.replace("    human: {file: labels.csv, of: em}\n", "")
-    people = "      em: {agreement: {kappa: -1, min_labels: 10}}\n"
-    project.scenario(without_people.replace(people, ""))
-    project.file("pytest.ini", "[pytest]\nrageval_baselines = kept\n")
-    project.pytest("-q", "--rag-save-failed=main")
-    project.pytest("-q", "--rag-output=whole")
-    folders = run_shards(project, [f"{at}/{of}" for at in range(1, of + 1)], *workers)
-    merge(project, folders, "-q", "--rag-output=merged")
-    counts = json.loads(files(project.path / "merged")["qa/ID/results.json"])["counts"]
-    assert (counts["ran"], counts["skipped"], counts["invalid"], counts["error"]) == (
-        1000,
-        22,
-        11,
-        0,
-    )
-    assert files(project.path / "merged") == files(project.path / "whole")
-
-
-@pytest.mark.full
 def test_variants_are_compared_once_all_shards_are_there(project: Project) -> None:
     """[E20] The gate over variants, their letters, and a folder for each."""
     rows = [{"id": f"q{at}", "answer": "yes", "references": ["yes"]} for at in range(14)]
@@ -207,19 +178,6 @@ def test_targets_and_test_functions_run_in_shards(project: Project) -> None:
     assert saved == (project.path / "whole.jsonl").read_bytes()
     assert len(saved.splitlines()) == 7
     assert found.ret == pytest.ExitCode.OK
-
-
-def _real_rows(lines: list[str]) -> list[dict[str, Any]]:
-    made = []
-    for at, line in enumerate(lines):
-        row = {key: json.loads(line)[key] for key in ("id", "question", "answer", "references")}
-        made.append({**row, "doc_name": "ab"[at % 2] + ".pdf", "topic": at // 5})
-    for at in range(0, 990, 97):
-        made[at]["skip"] = "not yet"
-        made[at + 1]["xfail"] = "known"
-        made[at + 2]["answer"] = ["a", "list"]
-        made[at + 3]["answer"] = "raise"
-    return made
 
 
 PLAIN = """

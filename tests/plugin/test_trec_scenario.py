@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,55 +39,6 @@ def test_each_judged_query_is_a_case(trec: Project, run: Run) -> None:
     samples = trec.results()["samples"]
     assert [sample["scores"]["mrr"] for sample in samples] == [1.0, 0.5, 0.0]
     assert trec.results()["metrics"]["mrr"]["mean"] == 0.5
-
-
-@pytest.mark.full
-def test_workers_give_the_same_results_json(project: Project, run: Run) -> None:
-    """[D4, E2] 60 queries, graded, with ties, missing and unjudged ones, compared with a run."""
-    draw = random.Random(5)
-    qrels, old, new = [], [], []
-    for query in range(60):
-        qrels += [
-            f"q{query} 0 d{document} {draw.choice((-1, 0, 0, 1, 1, 2, 3))}\n"
-            for document in draw.sample(range(200), 12)
-        ]
-        for lines, start in ((old, 2), (new, 0)):
-            if query % 20 != start:
-                documents = draw.sample(range(200), 40)
-                lines += [
-                    f"q{query} Q0 d{name} 0 {draw.randrange(20) / 4} r\n" for name in documents
-                ]
-    project.file("qrels.txt", "".join(qrels))
-    project.file("run.txt", "".join(new) + "q999 Q0 d1 0 1 r\n")
-    project.file("old.txt", "".join(old))
-    project.scenario(
-        """
-        name: qa
-        qrels_path: qrels.txt
-        run_path: run.txt
-        ir_metrics: [mrr, map, recall, ndcg, precision]
-        thresholds: {map: 0.01}
-        compare: {run_old_path: old.txt, metrics: [map, ndcg@10, weighted_score]}
-        gates:
-          map: {lower_bound: 0.01, quantile: {0.25: 0.02}}
-          no_regression: {metrics: [map, "ndcg@10"], mode: non_inferior, max_drop: 0.1}
-        """
-    )
-    first = project.pytest("-W", "ignore", "-p", "no:xdist")
-    second = run("-W", "ignore")
-    assert project.without_run(0) == project.without_run(1)
-    assert first.parseoutcomes() == second.parseoutcomes()
-    assert first.ret == second.ret
-    results = project.results()
-    assert results["counts"]["scored"] == 60
-    assert results["counts"]["failed"] > 3
-    assert results["comparison"]["metrics"]["map"]["n"] == 60
-    assert {gate["name"] for gate in results["gates"]} == {
-        "map.lower_bound",
-        "map.quantile.0.25",
-        "no_regression",
-        "unscored",
-    }
 
 
 def test_a_selection_of_queries_scores_them_as_a_run_of_all(trec: Project, run: Run) -> None:
