@@ -189,13 +189,37 @@ class TestWhatIsNoPath:
         assert split_path("own_bomb:x.y") == ("own_bomb", ["x", "y"])
 
 
-class TestNoSuchModule:
-    def test_near_modules_of_the_folders_and_where_it_was_looked(self, write: Write) -> None:
-        folder = write("own_metrics.py", "")
-        assert refusal("own_metric:x", folder) == (
-            f"no module named 'own_metric' in {folder}, sys.path. Did you mean 'own_metrics'?"
-        )
+@pytest.mark.parametrize(
+    ("file", "text", "named", "said"),
+    [
+        # No such module, and near ones of the folders; no package.
+        ("own_metrics.py", "", "own_metric:x",
+         "no module named 'own_metric' in FOLDER, sys.path. Did you mean 'own_metrics'?"),
+        ("own_flat.py", "", "own_flat.sub:x",
+         "no module named 'own_flat.sub': 'own_flat' is not a package, but FILE"),
+        # One that raises, with the line in it, or that misses another one.
+        ("own_bad.py", "def f():\n    raise ValueError('no  such\\nmodel')\n\nf()\n", "own_bad:x",
+         "importing 'own_bad' raised ValueError: no such model (FILE:2)"),
+        ("own_needy.py", "\nimport own_nothing\n", "own_needy:x",
+         "importing 'own_needy' raised ModuleNotFoundError: No module named 'own_nothing' "
+         "(FILE:2)"),
+        # Names of a class, and an object without any.
+        ("own_class.py", "class Tone:\n    def warmth(self): ...", "own_class:Tone.warm",
+         "'own_class:Tone' (of type type) has no attribute 'warm'. Did you mean 'warmth'? "
+         "Its names: warmth"),
+        ("own_number.py", "X = 1", "own_number:X.y",
+         "'own_number:X' (of type int) has no attribute 'y'."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_found_is_said(
+    write: Write, file: str, text: str, named: str, said: str
+) -> None:
+    folder = write(file, text)
+    expected = said.replace("FOLDER", str(folder)).replace("FILE", str(folder / file))
+    assert refusal(named, folder) == expected
 
+
+class TestNoSuchModule:
     def test_near_modules_of_a_folder_below_that_is_on_the_path(self, write: Write) -> None:
         # As the ini value ``pythonpath = src`` has it.
         folder = write("src/own_metrics.py", "")
@@ -208,13 +232,6 @@ class TestNoSuchModule:
         assert refusal("ownbox.metric:x", folder) == (
             "no module named 'ownbox.metric'. Did you mean 'ownbox.metrics'? "
             "Its modules: ownbox.metrics"
-        )
-
-    def test_a_module_that_is_no_package(self, write: Write) -> None:
-        folder = write("own_flat.py", "")
-        assert refusal("own_flat.sub:x", folder) == (
-            f"no module named 'own_flat.sub': 'own_flat' is not a package, "
-            f"but {folder / 'own_flat.py'}"
         )
 
     def test_a_module_beside_the_scenario_that_belongs_to_a_package(self, write: Write) -> None:
@@ -235,26 +252,11 @@ class TestNoSuchModule:
 
 
 class TestAModuleThatRaises:
-    def test_the_error_and_the_line_in_it(self, write: Write) -> None:
-        folder = write("own_bad.py", "def f():\n    raise ValueError('no  such\\nmodel')\n\nf()\n")
-        assert refusal("own_bad:x", folder) == (
-            f"importing 'own_bad' raised ValueError: no such model ({folder / 'own_bad.py'}:2)"
-        )
-
     def test_a_syntax_error(self, write: Write) -> None:
         folder = write("own_syntax.py", "x = 1\ndef f(:\n")
         message = refusal("own_syntax:x", folder)
         assert message.startswith("importing 'own_syntax' raised SyntaxError: invalid syntax")
         assert message.endswith(f"({folder / 'own_syntax.py'}:2)")
-
-    def test_a_module_that_imports_what_is_not_there_is_not_itself_missing(
-        self, write: Write
-    ) -> None:
-        folder = write("own_needy.py", "\nimport own_nothing\n")
-        assert refusal("own_needy:x", folder) == (
-            "importing 'own_needy' raised ModuleNotFoundError: No module named 'own_nothing' "
-            f"({folder / 'own_needy.py'}:2)"
-        )
 
     def test_also_when_it_misses_a_module_of_its_own_name(self, write: Write) -> None:
         write("ownself/__init__.py", "")
@@ -398,20 +400,6 @@ class TestNoSuchAttribute:
         assert refusal("own_names:polite", folder) == (
             f"'own_names' ({folder / 'own_names.py'}) has no attribute 'polite'. "
             "Did you mean 'politeness'? Its names: Kind, levels, politeness"
-        )
-
-    def test_near_names_of_a_class(self, write: Write) -> None:
-        folder = write("own_class.py", "class Tone:\n    def warmth(self): ...")
-        assert refusal("own_class:Tone.warm", folder) == (
-            "'own_class:Tone' (of type type) has no attribute 'warm'. "
-            "Did you mean 'warmth'? Its names: warmth"
-        )
-
-    def test_an_object_without_names(self, write: Write) -> None:
-        folder = write("own_number.py", "X = 1")
-        assert (
-            refusal("own_number:X.y", folder)
-            == "'own_number:X' (of type int) has no attribute 'y'."
         )
 
     def test_a_module_that_makes_its_names_when_asked(self, write: Write) -> None:

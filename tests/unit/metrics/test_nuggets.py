@@ -16,7 +16,7 @@ from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.support.prompts import cells_prompt
-from pytest_rageval.model import EMPTY_ANSWER, Sample, SampleResult
+from pytest_rageval.model import EMPTY_ANSWER, SUPPORT, Sample, SampleResult
 
 PlanOf = Callable[..., Plan]
 NUGGETS = (
@@ -79,6 +79,35 @@ def test_what_an_answer_holds_is_asked_in_its_language(
     in_answer, in_contexts = sorted(judge.prompts, key=lambda prompt: answer not in prompt)
     assert in_answer == cells_prompt("zh", "q", [answer], texts)
     assert in_contexts == cells_prompt("en", "q", FOUND, texts)
+
+
+def test_each_name_is_the_same_table_read_in_its_way(
+    scored: Callable[..., SampleResult],
+) -> None:
+    """Of two vital nuggets one is there and one in part, the okay one is missing."""
+    judge = Judge()
+    found = scored(judge)
+    assert found.scores == {
+        "nugget_recall": 1 / 2,
+        "nugget_recall.contexts": 1.0,
+        "strict_vital_score": 1 / 2,
+        "vital_score": 3 / 4,
+        "strict_all_score": pytest.approx(1 / 3),
+        "all_score": 1 / 2,
+        "strict_weighted_score": pytest.approx(1 / 2.5),
+    }
+    assert len(judge.prompts) == 2
+    assert found.reasons["nugget_recall"] == (
+        '1 of 2 vital nuggets in part, which counts nothing: "original packaging"'
+    )
+    assert found.reasons["all_score"] == (
+        '1 of 3 nuggets missing: "free"; '
+        '1 of 3 nuggets in part, which counts half: "original packaging"'
+    )
+    assert "nugget_recall.contexts" not in found.reasons
+    table = found.details[SUPPORT]
+    assert [one["importance"] for one in table["statements"]] == ["vital", "vital", "okay"]
+    assert {"kind": "contexts", "index": [1, 2]} in table["sources"]
 
 
 def test_ten_nuggets_are_asked_for_at_a_time(scored: Callable[..., SampleResult]) -> None:

@@ -9,6 +9,31 @@ import pytest
 from pytest_rageval.stats.variant_ranking import letters_of
 
 
+@pytest.mark.parametrize(
+    ("ranked", "apart", "expected"),
+    [
+        ("", "", ""),
+        ("A", "", "a"),
+        ("ABC", "", "a a a"),
+        ("AB", "AB", "a b"),
+        ("ABC", "AC", "a ab b"),
+        ("ABC", "CA", "a ab b"),  # in whichever order
+        ("ABC", "AB AC", "a b b"),
+        ("ABC", "AB BC", "a b a"),  # the widely spread one in the middle is told from both
+        ("ABC", "AB AC BC", "a b c"),
+        # Runs that overlap: A B C, B C D, C D E.
+        ("ABCDE", "AD AE BE", "a ab abc bc c"),
+        # The best has an a even where it shares nothing.
+        ("ABCD", "AB AC AD", "a b b b"),
+        # A ring A B C D A: only neighbours share, so each letter has two.
+        ("ABCD", "AC BD", "ab ac cd bd"),
+    ],
+)
+def test_letters_by_hand(ranked: str, apart: str, expected: str) -> None:
+    pairs = [(pair[0], pair[1]) for pair in apart.split()]
+    assert list(letters_of(list(ranked), pairs).values()) == expected.split()
+
+
 def test_a_letter_that_says_nothing_new_is_swept() -> None:
     """Of a hexagon's inner triangle each side is also in an outer triangle: three letters are left.
 

@@ -43,6 +43,33 @@ def letters(ranking: Ranking) -> dict[str, str]:
 # Figures
 
 
+def test_means_pairs_and_letters_by_hand() -> None:
+    """Eight samples: all right, seven right, none right.
+
+    best against worst: all 8 differ, p = 2/2^8. Seven against none: 2/2^7. Best against seven: one
+    differs, p 1. Each is standardised by its own root of the sum of squares, so with max-T the
+    first is as extreme in 2 of 2^8 patterns, the second in 4 (the eighth sign is free), and the
+    third is always 1: the adjusted are the raw ones.
+    """
+    found = rank(run_of("none", ZEROS), run_of("most", SEVEN), run_of("all", ONES))
+    assert names(found) == ["all", "most", "none"]
+    assert [one.mean for one in found.variants] == [1.0, 0.875, 0.0]
+    assert [one.n for one in found.variants] == [8, 8, 8]
+    assert [(one.a, one.b) for one in found.pairs] == [
+        ("all", "most"),
+        ("all", "none"),
+        ("most", "none"),
+    ]
+    assert [one.diff for one in found.pairs] == [0.125, 1.0, 0.875]
+    assert [one.p_value for one in found.pairs] == [1.0, 2 / 256, 2 / 128]
+    assert [one.p_adjusted for one in found.pairs] == [1.0, 2 / 256, 4 / 256]
+    assert [one.significant for one in found.pairs] == [False, True, True]
+    assert [(one.a_wins, one.b_wins) for one in found.pairs] == [(1, 0), (8, 0), (7, 0)]
+    assert letters(found) == {"all": "a", "most": "a", "none": "b"}
+    assert (found.common, found.total, found.undecided) == (8, 8, "")
+    assert (found.scenario, found.metric, found.best) == ("qa", "f1", "all")
+
+
 def test_one_flip_serves_all_pairs() -> None:
     """x is better than y on the first four samples, y better than z on the last four.
 
