@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from gated import Result, check, scored
 
 from pytest_rageval.gates.base import GateOptionError, make_gates
 from pytest_rageval.model import (
@@ -14,37 +15,9 @@ from pytest_rageval.model import (
     MetricColumn,
     SampleResult,
     ScenarioInfo,
-    ScenarioResult,
 )
 
-Result = Callable[..., ScenarioResult]
 Info = Callable[..., ScenarioInfo]
-
-
-def scored(*scores: float | None, metric: str = "f1", **fields: Any) -> list[SampleResult]:
-    return [
-        SampleResult(
-            f"s{at}",
-            at,
-            weighted_score=score,
-            scores={metric: score, "em": score},
-            **{name: values[at] for name, values in fields.items()},
-        )
-        for at, score in enumerate(scores)
-    ]
-
-
-def check(
-    result: Result,
-    options: dict[str, Any],
-    samples: Sequence[SampleResult],
-    *metrics: MetricColumn,
-    **fields: Any,
-) -> dict[str, GateResult]:
-    made = result(samples, *metrics, **fields)
-    found = {gate.name: gate.check(made) for gate in make_gates(options, made.info)}
-    assert [verdict.name for verdict in found.values()] == list(found)
-    return found
 
 
 # lower_bound: three of four. Clopper and Pearson's interval (scipy.stats.binomtest): 4p³ - 3p⁴

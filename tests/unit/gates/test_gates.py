@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from gated import Result, check, scored
 from pydantic import ValidationError
 
 from pytest_rageval.gates.base import (
@@ -16,34 +17,8 @@ from pytest_rageval.gates.base import (
     make_gates,
 )
 from pytest_rageval.gates.slices import slice_value
-from pytest_rageval.model import Bound, GateResult, MetricColumn, SampleResult, ScenarioResult
+from pytest_rageval.model import Bound, GateResult, MetricColumn, SampleResult
 from pytest_rageval.scenario.spec import BoundSpec
-
-Result = Callable[..., ScenarioResult]
-
-
-def scored(*scores: float | None, **fields: Any) -> list[SampleResult]:
-    return [
-        SampleResult(
-            f"s{at}",
-            at,
-            "error" if score is None else "passed",
-            weighted_score=score,
-            scores={"f1": score, "em": score},
-            **{name: values[at] for name, values in fields.items()},
-        )
-        for at, score in enumerate(scores)
-    ]
-
-
-def check(
-    result: Result, options: dict[str, Any], samples: Sequence[SampleResult], **fields: Any
-) -> dict[str, GateResult]:
-    made = result(samples, **fields)
-    found = {gate.name: gate.check(made) for gate in make_gates(options, made.info)}
-    assert [verdict.name for verdict in found.values()] == list(found)
-    return found
-
 
 # mean
 
