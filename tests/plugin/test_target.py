@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
 import pytest
 from fake_app import FakeApp
 from fake_openai import FakeOpenAI
 
-import pytest_rageval.clients.clients
-import pytest_rageval.engine.scoring.ask_target
-import pytest_rageval.plugin.run.look_ahead  # noqa: F401
-from pytest_rageval.targets.base import TARGET_REGISTRY
-
 if TYPE_CHECKING:
+    from served_app import Scenario
+
     from tests.plugin.conftest import Project, Run
 
-TARGET_REGISTRY.names()
+pytest_plugins = ["served_app"]
 
 APP = """
 import asyncio
@@ -71,32 +66,9 @@ async def aanswer(question):
 GOOD = ["say Paris", "say Paris", "say Rome"]
 
 
-@pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApp]:
-    """Return a running service, and no proxy on the way to it."""
-    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
-        monkeypatch.delenv(name)
-    with FakeApp() as running:
-        yield running
-
-
-Scenario = Callable[..., Path]
-
-
-@pytest.fixture
-def scenario(project: Project) -> Scenario:
-    """Return a function that writes a scenario whose questions all have the reference Paris."""
+@pytest.fixture(autouse=True)
+def _app_py(project: Project) -> None:
     project.file("app.py", APP)
-
-    def write(questions: Sequence[str], target: Any = "app:answer", **keys: Any) -> Path:
-        rows = [
-            {"id": f"q{at}", "question": question, "references": ["Paris"]}
-            for at, question in enumerate(questions)
-        ]
-        plain = {"name": "qa", "dataset": rows, "metrics": ["em"], "target": target, **keys}
-        return project.file("qa.rageval.yaml", json.dumps(plain))
-
-    return write
 
 
 def asked(project: Project) -> list[str]:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
 import pytest
 from fake_app import FakeApp
 
-import pytest_rageval.clients.clients
-import pytest_rageval.engine.scoring.ask_target
-import pytest_rageval.plugin.run.look_ahead  # noqa: F401
-from pytest_rageval.targets.base import TARGET_REGISTRY
-
 if TYPE_CHECKING:
+    from served_app import Scenario
+
     from tests.plugin.conftest import Project, Run
 
-TARGET_REGISTRY.names()
+pytest_plugins = ["served_app"]
 
 TOKEN = "token-from-the-environment"
 LITERAL = "literal-header-value"
@@ -43,17 +35,9 @@ FAULTS = [
 
 
 @pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApp]:
-    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("APP_TOKEN", TOKEN)
-    with FakeApp() as running:
-        yield running
-
-
-@pytest.fixture
-def target(app: FakeApp) -> dict[str, Any]:
+def target(app: FakeApp, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return a target that is given secrets in all the ways there are."""
+    monkeypatch.setenv("APP_TOKEN", TOKEN)
     return {
         "url": f"http://user:{PASSWORD}@127.0.0.1:{app.port}/ask?api_key={QUERY}",
         "headers": {"X-Env": "${APP_TOKEN}", "X-Literal": LITERAL, "X-Mixed": "a ${APP_TOKEN}"},
@@ -62,19 +46,6 @@ def target(app: FakeApp) -> dict[str, Any]:
         "retries": 0,
         "cache_answers": True,
     }
-
-
-@pytest.fixture
-def scenario(project: Project) -> Callable[..., Path]:
-    def write(questions: list[str], target: Any, **keys: Any) -> Path:
-        rows = [
-            {"id": f"q{at}", "question": question, "references": ["Paris"], "lang": "en"}
-            for at, question in enumerate(questions)
-        ]
-        plain = {"name": "qa", "dataset": rows, "metrics": ["em"], "target": target, **keys}
-        return project.file("qa.rageval.yaml", json.dumps(plain))
-
-    return write
 
 
 def leaks(project: Project, result: pytest.RunResult, secrets: tuple[str, ...] = SECRETS) -> Any:
@@ -91,7 +62,7 @@ def leaks(project: Project, result: pytest.RunResult, secrets: tuple[str, ...] =
 
 
 def test_no_secret_gets_anywhere(
-    project: Project, scenario: Callable[..., Path], run: Run, app: FakeApp, target: dict[str, Any]
+    project: Project, scenario: Scenario, run: Run, app: FakeApp, target: dict[str, Any]
 ) -> None:
     """After answers and every fault; the service repeats the headers that it was sent.
 
@@ -118,7 +89,7 @@ def test_no_secret_gets_anywhere(
 
 
 def test_the_snapshot_shows_places_only(
-    project: Project, scenario: Callable[..., Path], app: FakeApp, target: dict[str, Any]
+    project: Project, scenario: Scenario, app: FakeApp, target: dict[str, Any]
 ) -> None:
     """Which fields and variables are sent, under which names; of the URL, where it leads."""
     scenario(["say Paris"], target)
@@ -155,7 +126,7 @@ def test_the_snapshot_shows_places_only(
 )
 def test_a_mistake_in_a_scenario_shows_no_secret(
     project: Project,
-    scenario: Callable[..., Path],
+    scenario: Scenario,
     target: dict[str, Any],
     change: dict[str, Any] | str,
     message: str,
@@ -179,7 +150,7 @@ def test_a_mistake_in_a_scenario_shows_no_secret(
     ],
 )
 def test_an_option_that_is_refused_is_not_repeated(
-    project: Project, scenario: Callable[..., Path], target: dict[str, Any], option: str
+    project: Project, scenario: Scenario, target: dict[str, Any], option: str
 ) -> None:
     """[E12] ``--rag-set``; shells and CI show what was typed, we do not."""
     scenario(["say Paris"], target)
@@ -192,7 +163,7 @@ def test_an_option_that_is_refused_is_not_repeated(
 
 @pytest.mark.full
 def test_a_miss_in_replay_shows_no_secret(
-    project: Project, scenario: Callable[..., Path], target: dict[str, Any]
+    project: Project, scenario: Scenario, target: dict[str, Any]
 ) -> None:
     """[E9] It says what differs, by names and digests."""
     scenario(["say Paris"], target)
@@ -206,7 +177,7 @@ def test_a_miss_in_replay_shows_no_secret(
 
 
 def test_options_of_a_function_whose_names_sound_secret_are_masked(
-    project: Project, scenario: Callable[..., Path]
+    project: Project, scenario: Scenario
 ) -> None:
     project.file("app.py", "def answer(question, **options):\n    return 'Paris'\n")
     options = {"api_key": TOKEN, "top_k": 5, "index": {"password": PASSWORD, "name": "main"}}
