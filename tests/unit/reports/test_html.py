@@ -145,16 +145,6 @@ def test_no_two_scripts_have_a_function_of_one_name() -> None:
     assert [name for name in set(names) if names.count(name) > 1] == []
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_no_two_words_have_one_key(language: str) -> None:
-    """The second takes the place of the first without a word; each language has the same keys."""
-    text = Path(assemble.__file__).with_name("assets").joinpath("words.js").read_text("utf-8")
-    parts = dict(re.findall(r"^  (\w\w): \{$(.*?)^  \},$", text, re.MULTILINE | re.DOTALL))
-    keys = {name: re.findall(r"^    (\w+):", part, re.MULTILINE) for name, part in parts.items()}
-    assert [key for key in set(keys[language]) if keys[language].count(key) > 1] == []
-    assert set(keys[language]) == set(keys["en"])
-
-
 @pytest.mark.parametrize(
     "text",
     ["</script><script>x()</script>", "<!--<script>", "\u2028\u2029", "\ud800", "a\ud83db", "\x00"],
@@ -444,19 +434,6 @@ def test_the_trend_is_of_complete_runs(
         RUN.id,
     ]
     assert trend[0]["means"] == {"weighted_score": 0.5, "f1": 0.5, "em": 0.5}
-
-
-def test_both_languages_have_the_same_words_with_the_same_places() -> None:
-    text = Path(assemble.__file__).with_name("assets").joinpath("words.js").read_text("utf-8")
-    english, chinese = text.split("\n  zh: {\n")
-    entry = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
-    words = [dict(entry.findall(part)) for part in (english, chinese)]
-    assert len(words[0]) > 140
-    assert words[0].keys() == words[1].keys()
-    places = [
-        {key: set(re.findall(r"\{\w+\}", said)) for key, said in part.items()} for part in words
-    ]
-    assert places[0] == places[1]
 
 
 def test_every_script_is_used() -> None:

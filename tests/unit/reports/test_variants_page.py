@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from page_data import data_of
+from page_data import data_of, words_of
 from ranked_variants import contest_of, run_of
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
@@ -162,32 +162,10 @@ def test_no_two_scripts_of_the_page_have_a_function_of_one_name() -> None:
     assert [name for name in set(names) if names.count(name) > 1] == []
 
 
-WORDS = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
-
-
-def words_of(name: str) -> list[list[tuple[str, str]]]:
-    """Return key and words of English and of Chinese."""
-    return [WORDS.findall(part) for part in assemble.asset(name).split("\n  zh: {\n")]
-
-
-def test_both_languages_have_the_same_words_with_the_same_places() -> None:
-    """Each key once, and none that the report has already."""
-    english, chinese = words_of("variant_words.js")
-    assert len(english) > 50
-    assert [key for key, _ in english] == [key for key, _ in chinese]
-    assert len({key for key, _ in english}) == len(english)
-    assert not {key for key, _ in english} & {key for key, _ in words_of("words.js")[0]}
-    places = [
-        {key: set(re.findall(r"\{\w+\}", said)) for key, said in part}
-        for part in (english, chinese)
-    ]
-    assert places[0] == places[1]
-
-
 def test_every_word_that_is_said_is_there_and_the_other_way_round() -> None:
     """A key without words would break the page."""
-    own = {key for key, _ in words_of("variant_words.js")[0]}
-    known = own | {key for key, _ in words_of("words.js")[0]}
+    own = {key for key, _ in words_of(assemble.asset("variant_words.js"))[0]}
+    known = own | {key for key, _ in words_of(assemble.asset("words.js"))[0]}
     code = "\n".join(map(assemble.asset, VARIANT_SCRIPTS)).replace(
         assemble.asset("variant_words.js"), ""
     )

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from page_data import words_of
 
 pytest.importorskip("aiohttp")
 
@@ -13,12 +14,6 @@ from pytest_rageval.reports.page import assemble
 from pytest_rageval.serving.web import routes
 
 OWN = Path(routes.__file__).with_name("assets")
-WORDS = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
-
-
-def words(text: str) -> list[list[tuple[str, str]]]:
-    """Return key and words of English and of Chinese."""
-    return [WORDS.findall(part) for part in text.split("\n  zh: {\n")]
 
 
 def scripts() -> dict[str, str]:
@@ -40,24 +35,11 @@ def test_no_two_scripts_have_a_function_of_one_name() -> None:
     assert [name for name in set(names) if names.count(name) > 1] == []
 
 
-def test_both_languages_have_the_same_words_with_the_same_places() -> None:
-    """[A24] Each key once."""
-    english, chinese = words((OWN / "app_words.js").read_text("utf-8"))
-    assert len(english) > 80
-    assert [key for key, _ in english] == [key for key, _ in chinese]
-    assert len({key for key, _ in english}) == len(english)
-    places = [
-        {key: set(re.findall(r"\{\w+\}", said)) for key, said in part}
-        for part in (english, chinese)
-    ]
-    assert places[0] == places[1]
-
-
 def test_every_word_that_is_said_is_there_and_the_other_way_round() -> None:
     """[A24] A key without words would break the page."""
     found = scripts()
-    own = {key for key, _ in words(found.pop("app_words.js"))[0]}
-    shared = (words(found[name])[0] for name in ("words.js", "variant_words.js"))
+    own = {key for key, _ in words_of(found.pop("app_words.js"))[0]}
+    shared = (words_of(found[name])[0] for name in ("words.js", "variant_words.js"))
     known = own.union(*({key for key, _ in part} for part in shared))
     app = "\n".join(found[name] for name in routes.SCRIPTS if name in found)
     said = set(re.findall(r'(?:say|sayGiven|section)\(\s*"(\w+)"', app))
