@@ -201,12 +201,14 @@ def _as_source(text: str) -> Iterator[str]:
         found = _TOKEN.match(text, at)
         if found is None:
             raise ValueError("neither a value nor a sign")
-        kind, at = str(found.lastgroup), found.end()
-        part = found[kind]
+        kind = str(found.lastgroup)
+        part, is_close, at = found[kind], found.start(kind) == at, found.end()
         is_call = before == "name" and part == "("
         is_next = before in _ENDS_VALUE and kind not in ("close", "sign") and not is_call
         if not calls and (is_next or part == ","):
             raise ValueError("more than one value")
+        if is_next and is_close and part[0] in "+-":  # [2020-12-31]: numpy writes blanks
+            raise ValueError("a calculation, or a date")
         if kind == "open":
             calls.append(is_call)
         ends_call = kind == "close" and calls.pop()

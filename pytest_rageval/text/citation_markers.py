@@ -209,9 +209,10 @@ def _items(body: str) -> tuple[Source, ...]:
 def _without_sections(sources: tuple[Source, ...], names: frozenset[str]) -> tuple[Source, ...]:
     """Return sources without a section of the one before it, as in ``a.pdf, Section 4.2``.
 
-    So it is if that one is among ``names``, and none of these is a section.
+    So it is if that one is among ``names``, and none of these begins as a section.
     """
-    if len(sources) < 2 or not names or any(map(_SECTION.fullmatch, names)):
+    has_section = any(_SECTION.fullmatch(str(source)) for source in sources[1:])
+    if not has_section or any(map(_SECTION.match, names)):
         return sources
     rest = (
         source

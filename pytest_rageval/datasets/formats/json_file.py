@@ -258,7 +258,7 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
         raise file.refuse(str(error)) from error
     if note := unfinished(document):
         file.notes.append(f"{file.shown}: {note}")
-    if doubled and not isinstance(document, list):
+    if doubled:
         in_rows = {id(inner) for inner in _all_doubled(rows)}
         lost = next((twice for twice in doubled if id(twice) not in in_rows), None)
         if lost is not None:

@@ -96,6 +96,7 @@ def test_documents_of_langchain_keep_their_source(samples: Samples) -> None:
         ("array([7, 8])", ("7", "8")),
         ("a (b)", ("a (b)",)),
         ("(a)", ("(a)",)),
+        ("[-1 -2.5]", ("-1", "-2.5")),
     ],
 )
 def test_ids_are_read_from_every_spelling(
@@ -130,6 +131,8 @@ BROKEN = [
     "[a, b]",
     "['it's', 'b']",
     "{a and b}",
+    "[2020-12-31]",
+    "[1+2]",
 ]
 
 

@@ -82,7 +82,7 @@ def test_a_section_of_a_known_source_is_no_source(said: str, cited: Sequence[obj
     assert read_citations(f"It opened (Source: {said}).", rule, 5).citations == tuple(cited)
 
 
-@pytest.mark.parametrize("names", [(), ("a.pdf", "Section 1"), ("a.pdf", "§ 4")])
+@pytest.mark.parametrize("names", [(), ("a.pdf", "Section 1 - Returns.pdf"), ("a.pdf", "§ 4")])
 def test_a_section_is_a_source_where_sections_are_known(names: Sequence[str]) -> None:
     rule = CitationRule(names=frozenset(names))
     read = read_citations("It opened (Source: a.pdf, Section 4.2).", rule, 5)

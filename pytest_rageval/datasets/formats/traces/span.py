@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.cells import value_or_text
 from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 
 
 @dataclass(slots=True)
@@ -89,9 +90,9 @@ class Collected:
     def expect(self, trace_id: str, name: Any, value: Any, step: str = "") -> None:
         """Note what was expected.
 
-        An answer or a reference goes to ``references``, what is about a reference to its own
-        field. Another field of a row gets ``expected_`` before its name: what was observed stays.
-        An unknown name is kept.
+        An answer or a reference goes to ``references``, what is about a reference and a check to
+        their own fields. Another field of a row gets ``expected_`` before its name: what was
+        observed stays. An unknown name is kept.
         """
         if not isinstance(name, str) or not name:
             return
@@ -99,7 +100,8 @@ class Collected:
         is_gold = known is not None and known[0] in ("references", "answer")
         column = "references" if is_gold else name
         if known is not None and not is_gold:
-            column = known[0] if known[0].startswith("reference") else f"expected_{name}"
+            is_own = known[0].startswith("reference") or known[0] in CHECK_FIELDS
+            column = known[0] if is_own else f"expected_{name}"
         self.say(trace_id, column, value, step)
 
     def part(self, kind: str, name: str, fields: Mapping[str, Any]) -> None:

@@ -268,6 +268,10 @@ def test_a_key_that_is_there_twice_outside_of_rows_is_refused(refused: Refused) 
     assert problem == "r.json: the key 'x' is there twice in one object"
     (problem,) = refused("r.jsonl", f'{{\n"rows": [{row}],\n"rows": [{row}]\n}}')
     assert problem == "r.jsonl: the key 'rows' is there twice in one object"
+    twice = f'[{{"rows": [{row}], "rows": [{row}]}}]'
+    for rows_at in ("[0].rows", "[*].rows", "[*].rows[*]"):
+        (problem,) = refused("r.json", twice, rows_at=rows_at)
+        assert problem == "r.json: the key 'rows' is there twice in one object"
     columns = '{"question": {"0": "a", "0": "b"}, "answer": {"0": "c"}}'
     assert "the key '0' is there twice" in refused("r.json", columns)[0]
 

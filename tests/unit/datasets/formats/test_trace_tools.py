@@ -366,6 +366,14 @@ def mlflow(*assessments: Record) -> Record:
 ROOT_ID, STEP = "026f3e4e89e2ce0d", "126f3e4e89e2ce0d"
 
 
+def test_an_expectation_that_is_a_check_is_one(load: Load) -> None:
+    """It was a column ``expected_must_include``, which nothing checks."""
+    expected = {"expectation": {"value": ["Paris"]}, "assessment_name": "must_include"}
+    case = only(load, mlflow(expected))
+    assert isinstance(case, Sample), case
+    assert case.must_include == ("Paris",)
+
+
 def said(kind: str, value: Any, of: str | None = None) -> Record:
     name = "helpful" if kind == "feedback" else "expected_response"
     return {"assessment_name": name, kind: {"value": value}, "span_id": of}
