@@ -47,10 +47,10 @@ def read_answer_fields(
     columns: Mapping[str, str],
     doubts: Counter[str] | None = None,
 ) -> dict[str, Any]:
-    """Return the values of a row with the fields ``names`` read; ``columns`` say from where.
+    """Return a row's ``values``, by field, with the fields in ``columns`` (field to column) read.
 
-    A question and an answer may come from the turns of ``history``. ``doubts`` counts the rows by
-    what their turns leave open.
+    ``names`` are the fields that the scenario asks for: with ``history``, its turns may give the
+    question and the answer. ``doubts`` counts the rows by what their turns leave open.
     Raises BadValueError for a value that is none of the field.
     """
     found = dict(values)
@@ -106,6 +106,7 @@ def _confidence(value: Any, column: str) -> float | None:
         number = float("nan")
     if not 0.0 <= number <= 1.0:
         raise BadValueError(f"{column} must be a number from 0 to 1, found {shorten(repr(value))}")
+    # SQuAD's ``na_prob`` is the probability that there is no answer.
     return 1.0 - number if head_of(column) == "na_prob" else number
 
 
@@ -141,7 +142,7 @@ def _is_call(item: Any) -> bool:
 
 
 def _before_a_call(turns: Any, column: str) -> str:
-    """Return the doubt that turns leave which end with a call of a tool; "" for others."""
+    """Return the doubt about turns that end with a call of a tool; "" about others."""
     if isinstance(turns, str) and "_call" not in turns:
         return ""  # a long text need not be read a second time
     spelled = value_or_text(turns)
@@ -223,7 +224,7 @@ def row_nuggets(sample: Sample) -> Sequence[Mapping[str, str]]:
 
 
 def fold_nugget(text: str) -> str:
-    """Return a text without case, width, extra blanks and marks around it; ``C++`` is not ``C``."""
+    """Return a text without case, width, extra blanks and outer marks; ``C++`` is not ``C``."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(".。!?;,、\"'“”‘’「」 ") or text
 
@@ -283,7 +284,7 @@ def _read_structured(values: dict[str, Any]) -> None:
 def _divide_messages(values: dict[str, Any], column: str) -> str:
     """Divide messages into what came before, the question, and perhaps the answer.
 
-    Returns the doubt that they leave, "" without one.
+    Beside a question that is a text, only cut ``history`` there. Returns the doubt left, or "".
     """
     question = values.get("question")
     if isinstance(question, list | tuple):
@@ -317,11 +318,11 @@ def _cut_history(values: dict[str, Any], column: str) -> str:
 def with_made_columns(
     cases: Sequence[Case], names: frozenset[str], left_out: Sequence[Case] = ()
 ) -> tuple[list[Case], tuple[str, ...]]:
-    """Return the cases with the columns that tables and gates divide them by, and their names.
+    """Return the cases with columns to divide tables and gates by, and the names of these.
 
-    ``answerable``, if it is in ``names``; with ``history`` and a ``conversation_id``, ``turn``
-    (from 1, counted where it is absent) and ``last_turn``. Turns are counted in the order of the
-    file, rows included that a limit has ``left_out``.
+    ``answerable``, if it is in ``names`` and some row has it; with ``history`` in ``names`` and a
+    ``conversation_id``, ``turn`` (from 1, counted where it is absent) and ``last_turn``. Turns are
+    counted in the order of the file, with the rows that a limit has ``left_out``.
     """
     made: list[str] = []
     found = list(cases)

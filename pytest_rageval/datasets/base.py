@@ -90,8 +90,8 @@ class DataFile:
     def max_bytes(self, *, is_whole: bool = False) -> int:
         """Return how many bytes the file may have, unpacked.
 
-        ``is_whole``: it is packed, and read as a whole. Then fewer are allowed by default: a small
-        file may unpack into more than memory holds.
+        ``is_whole``: it is packed (as workbooks and Parquet are) and read as a whole. Then fewer
+        are allowed by default: a small file may unpack into more than memory holds.
         """
         given = self.spec.max_mb
         if is_whole and not given:
@@ -117,7 +117,7 @@ class DataFile:
         """Open the file as bytes, unpacked if its name ends in ``.gz``.
 
         ``is_whole``: the caller reads it as a whole. Raises ScenarioError for a file that cannot be
-        read, or is too large; of a packed one, only reading shows that, or that it is damaged.
+        read, or is too large: for a packed one as it is read, also where it is damaged.
         """
         limit = self.max_bytes(is_whole=is_whole and self.is_packed)
         try:
@@ -148,7 +148,7 @@ class DataFile:
     def decode(self, raw: bytes) -> str:
         """Return ``raw`` as text in the file's encoding, without a byte order mark.
 
-        Raises ScenarioError with the offset of the first byte that cannot be decoded.
+        Raises ScenarioError, with the offset of the first bad byte where the codec tells it.
         """
         try:
             text = raw.decode(self.spec.encoding)
@@ -227,9 +227,9 @@ _SEARCHED: Final = 2**18
 
 
 def may_be_traces(file: DataFile, name: str) -> bool:
-    """Return whether a file of the format ``name`` has a name of spans' records in its beginning.
+    """Return whether a file of the format ``name`` has a key of spans' records in its beginning.
 
-    In Parquet, names are at the end. False for formats that hold no traces, and where the scenario
+    In Parquet, keys are at the end. False for formats that hold no traces, and where the scenario
     says how rows are made (``rows_at``, ``merge_rows``).
     """
     spec = file.spec
@@ -344,7 +344,7 @@ def _with_text_keys(fields: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _text_size(value: Any, depth: int) -> int:
-    """Return about how many characters of text ``value`` holds; raises LimitError."""
+    """Return about how long the texts in ``value`` are; LimitError: too deep, or a long number."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict | list):
@@ -365,9 +365,8 @@ _SAMPLE_BYTES: Final = 2**16
 def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
     """Return what to do about bytes that are not in ``encoding`` from ``start`` on.
 
-    If all is UTF-8, or begins with the mark of UTF-16, it proposes that. Else it shows the line of
-    ``start`` as gb18030 and cp1252 read it, if they can, and proposes the one that gives plausible
-    text.
+    Proposes UTF-8 if all is UTF-8, UTF-16 if it has that mark. Else shows the line of ``start`` as
+    gb18030 and cp1252 read it, if they can, and proposes the one that gives plausible text.
     """
     # Not at the top: most data are in the encoding that they are read with.
     from pytest_rageval.text.encodings import PLAUSIBLE, decoded_as, plausible_share

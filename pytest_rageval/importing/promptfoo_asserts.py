@@ -1,7 +1,7 @@
 """promptfoo's asserts as checks of a row, as criteria for a judge, or as metrics of a scenario.
 
-Transforms of the output are not run. An assert of a trimmed or lowered output becomes a check of
-the output as it is, if one says the same (``seen_through``).
+Transforms of the output are not run. For an assert of a trimmed or lowered output,
+``seen_through`` finds a check of the output as it is that says the same, if there is one.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _JSON: Final = ("is-json", "contains-json")
 _CRITERIA: Final = ("llm-rubric", "model-graded-closedqa", "g-eval", "factuality")
 _OF_ASCII: Final = frozenset({r"\d", r"\D", r"\w", r"\W", r"\b", r"\B"})
 SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""The white space of JavaScript, for a class of characters, also under ``(?a)``."""
 _PART: Final = re.compile(r"\\.|\[\^?\]|\[\^?|\(\?<(?=[A-Za-z_])|\{\d+(?:,\d*)?\}|.", re.DOTALL)
 _PART_OF_CLASS: Final = re.compile(r"\\.|.", re.DOTALL)
 _LETTERS: Final = {rf"\{letter}": letter for letter in "AZaU"}
@@ -151,7 +152,7 @@ def _measured(
     least = _number(assertion, "threshold", _DEFAULTS.get(kind, 0.0))
     if least <= 0.0:
         raise NotTakenError("without a threshold it decides nothing")
-    if not least <= 1.0:  # so is NaN
+    if not least <= 1.0:  # NaN, too
         raise NotTakenError(f"no score reaches its threshold {least:g}; write one of at most 1")
     if kind not in _GOLD:
         return Measured(kind, least)
@@ -288,7 +289,7 @@ _WITHIN: Final = re.compile(
 
 
 def seen_through(taken: Taken, transform: Any) -> Taken:
-    """Return the assert of the output as it is that says what ``taken`` says of its transform.
+    """Return an assert of the output that says what ``taken`` says of the transformed output.
 
     Raises NotTakenError where ``transform`` would have to be run.
     """
@@ -311,7 +312,7 @@ def seen_through(taken: Taken, transform: Any) -> Taken:
 
 
 def _changed(taken: Taken, calls: Collection[str]) -> Taken | None:
-    """Return an assert of a trimmed or lowered text as one of the text before, None without one.
+    """Return an assert of a trimmed or lowered text as one of the text itself, None without one.
 
     To a judge or a metric, a trimmed text is the same text.
     """
@@ -353,7 +354,7 @@ def _stays(text: str, calls: Collection[str], *, is_same_case: bool) -> bool:
 
 
 def _pattern_of(text: str, calls: Collection[str], *, is_whole: bool) -> str:
-    """Return a pattern of the texts whose transform starts with ``text``, or equals it as whole."""
+    """Return a pattern of texts that, transformed, start with ``text`` (``is_whole``: equal it)."""
     blanks = _BLANKS if _TRIM in calls else ""
     end = rf"{blanks}\Z" if is_whole else ""
     case = "(?i)" if _LOWER in calls else ""

@@ -76,7 +76,7 @@ class _Entry:
     """A test and its row. ``measured`` are its asserts that are metrics here, by type, with places.
 
     ``own`` says what was taken of the test's own asserts, without those of ``defaultTest``: the
-    types of metrics, and "check" for all else.
+    types of metrics, and "check" for all else. ``is_whole``: no assert was left out.
     """
 
     test: Test
@@ -276,7 +276,7 @@ class Rows:
         return kinds
 
     def _add_fields(self, measured: Sequence[Measured]) -> None:
-        """Give each row the gold and contexts that a metric reads; on NotTakenError, give none."""
+        """Give each row the gold and contexts of a metric; NotTakenError comes before any."""
         fields: list[dict[str, Any]] = []
         for entry, metric in zip(self._entries, measured, strict=True):
             own: dict[str, Any] = {}

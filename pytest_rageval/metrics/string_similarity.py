@@ -130,7 +130,7 @@ def _jaro_matches(one: str, other: str) -> list[tuple[int, int]]:
 def jaro_winkler_similarity(one: str, other: str) -> float:
     """Return Jaro's similarity, raised for texts that begin alike (Winkler 1990), 0..1.
 
-    Up to four first characters count, and nothing is raised up to 0.7.
+    Up to four first characters count. A similarity of at most 0.7 is not raised.
     """
     found = jaro_similarity(one, other)
     if found <= _BOOST_FROM:
@@ -182,10 +182,7 @@ class OverlapOptions(DistanceOptions):
 
 
 class OverlapMetric:
-    """Compares each retrieved context with each expected one; ``measure`` makes score and reason.
-
-    ``measure(table, threshold)`` is ``precision`` or ``recall``.
-    """
+    """Compares each retrieved context with each expected one, by ``precision`` or ``recall``."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
 _READ: Final = 10
-"""So many questions show how good the others are."""
+"""How many questions the user is told to read, to see how good all are."""
 
 
 def make_questions(config: pytest.Config) -> int:
@@ -100,7 +100,7 @@ class _Making:
 
     @property
     def _of_before(self) -> list[Slot]:
-        """The slots that may be in the cache from before: they show how many calls a slot takes."""
+        """The first slots of the draw: those in the cache show how many questions go on."""
         rules = Rules(self.asked.shares, self.asked.seed)
         return draw_slots(self.documents.passages, self.search, self.there, rules)
 

@@ -1,7 +1,7 @@
 """The runs of a scenario over time: lists read the run folders, ``history.csv`` is for charts.
 
 The file lies in the base folder of the runs. A run adds its lines and changes no others, so the
-file also has the runs whose folders are gone. Lists do not read it.
+file also has the runs whose folders are gone.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _points(base: Path, folders: Iterable[str]) -> Iterator[RunPoint]:
 
 @lru_cache(_KEPT_POINTS)
 def _point_as_of(base: Path, folder: str, changed: tuple[int, ...]) -> RunPoint | None:
-    """Return a run; a server that lists the runs again reads only those that ``changed``."""
+    """Return a run, read again only if ``changed`` (times of change, for the cache) differs."""
     return read_point(base, folder)
 
 

@@ -27,7 +27,7 @@ from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_
 _LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
 
 NameOf = Callable[[str], str]
-"""Returns what results call a metric that is written so; other names come back as they are."""
+"""Returns what results call the metric of a name; a name of no metric comes back as it is."""
 
 _WITH_SECRETS = (("judge",), ("embedding",), ("models",), ("target",))
 
@@ -112,7 +112,7 @@ class Override(Value, frozen=True):
             _stay_with_profile(tree, role, present)
 
     def _check_variant(self, tree: YamlTree) -> None:
-        """Refuse a key of a variant that is not among the others: the name may be misspelt."""
+        """Refuse a key of a variant that the scenario lacks: its name may be misspelt."""
         known = tree.data.get("variants")
         if self.path[0] != "variants" or not self.path[2:] or not isinstance(known, dict):
             return
@@ -142,7 +142,7 @@ def key_name(path: YamlPath) -> str:
 def _take_away(tree: YamlTree, steps: YamlPath) -> bool:
     """Remove the key at ``steps`` if null means no more than its absence; return whether it does.
 
-    False too for a key that is absent and that the schema, which is to say so, does not know.
+    False too for an absent key that the schema does not know: it is put, for the schema to judge.
     """
     # Not at the top: the controller of xdist reads overrides, and needs no schema for them.
     from pytest_rageval.scenario.schema import null_says_something
@@ -187,7 +187,7 @@ def _given_names(data: Any) -> set[Any]:
     metrics = data.get("metrics")
     names: set[Any] = set()
     for metric in metrics if isinstance(metrics, list) else ():
-        with suppress(ValueError):  # one that is none has no name
+        with suppress(ValueError):  # what is no metric has no name
             spec = MetricSpec.model_validate(metric)
             names.add(spec.name or spec.attribute)
     return names
@@ -201,7 +201,7 @@ def merged(overrides: Sequence[Override]) -> Override:
 
 
 def _are_several(compare: Any, value: Any) -> bool:
-    """Return whether there are several runs to compare with, or one that is pinned."""
+    """Return whether either argument lists runs, or ``compare`` is pinned; not for null."""
     are_listed = isinstance(value, list) or isinstance(compare, list)
     return value is not None and (_is_pinned(compare) or are_listed)
 
@@ -263,8 +263,8 @@ def _take_profile(
 ) -> None:
     """Let the profile say which model is asked, where and with which key; the rest stays.
 
-    What an option has set before stays, too: all of it if ``path`` ends in ``profile``, else what
-    is none of these. A profile with nothing but a price does not say where.
+    What an option has set before stays, too; if ``path`` ends in ``model``, only where it says
+    none of these three. A profile with nothing but a price does not say where.
     """
     role, step = path
     of_profile = tree.data["models"][name]
@@ -280,7 +280,7 @@ def _take_profile(
 
 
 def _is_set_by_option(tree: YamlTree, path: tuple[str, str]) -> bool:
-    """Return whether an option has set this very key, not the whole section; no variant is one."""
+    """Return whether an option (no variant) has set this very key, not the whole section."""
     source = tree.where(path)
     is_of_file = source == tree.source or source.startswith(f"{tree.source}:")
     return not is_of_file and source != tree.where(path[:1])

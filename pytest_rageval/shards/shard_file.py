@@ -1,7 +1,7 @@
 """``shard.jsonl``, the file of a shard: a head, one line for each case that ran, and an end.
 
-It has all that judging and reporting needs, as ``results.json`` has not: thresholds, ranges and
-gates as they were bound, rows and lines of the cases.
+It has all that judging and reporting needs. ``results.json`` lacks some of it: thresholds, ranges
+and gates as they were bound, rows and lines of the cases.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Head(Value, frozen=True):
 
     ``ci_run`` is the run of all jobs, where a CI service names it, and ``attempt`` the number of
     the attempt at it, 0 where nothing counts them; ``strict`` whether undecided gates fail;
-    ``scenarios`` are the node ids of all scenarios that ran, each with its own file; ``selection``
-    is a digest of all the cases that were dealt out.
+    ``scenarios`` are the node ids of all scenarios that ran, each with a file of its own;
+    ``selection`` is a digest of all the cases that were dealt out.
     """
 
     part: Part
@@ -76,7 +76,7 @@ class End(Value, frozen=True, tag_field="kind", tag="end"):
 
     ``lost`` names cases without a result, ``controls`` are the verdicts on its judges by metric,
     and ``reports`` what failed beside the cases: another test, or a file. ``status`` is the exit
-    status of the session where no report explains it, else 0.
+    status of the session where no report explains it, else 0. ``workers`` are xdist's, counted.
     """
 
     finished_at: str

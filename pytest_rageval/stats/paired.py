@@ -169,8 +169,8 @@ class _Column:
     """The pairs of one metric that count; ``groups`` are their group numbers.
 
     ``weighted`` is for the tests and has every sample: weight times difference, NaN for a pair that
-    does not count; with groups, the sum of each group. ``vary``: the differences are not all the
-    same.
+    does not count; with groups, the sum of each group. ``vary``: the differences differ
+    by more than rounding.
     """
 
     a: list[float]

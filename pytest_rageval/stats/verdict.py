@@ -33,8 +33,7 @@ NOTHING_WEIGHS: Final = "all metrics that have a score weigh 0"
 class Shortfall:
     """A score that misses its threshold.
 
-    ``why``: where the metric does not apply because of the answer, and counts as the worst score,
-    the reason.
+    ``why`` is the reason where the answer made it the worst score (``left_out``), else "".
     """
 
     name: str
@@ -64,7 +63,7 @@ Missed: TypeAlias = Shortfall | FailedByMetric
 def passing_of(sample: SampleResult, name: str) -> bool | None:
     """Return whether a metric itself passes the sample; None where it does not decide.
 
-    Metrics written for DB-GPT decide it, others by ``passing`` in their details.
+    It decides by ``passing`` in its details, as metrics written for DB-GPT do.
     """
     details = sample.details.get(name)
     passing = details.get(PASSING) if isinstance(details, Mapping) else None
@@ -146,7 +145,7 @@ def row_rules_out(sample: SampleResult, name: str, *, or_lacks: bool = False) ->
     """Return whether the data alone rule the metric out, whatever was found, judged or answered.
 
     They rule the weighted score out where they rule every metric out. ``or_lacks``: also where the
-    row does not ask for the metric, because it lacks a label; whether it was lost, nobody knows.
+    row lacks the label that asks for the metric; nobody knows whether the label was lost.
     """
     names = sample.scores if name == WEIGHTED_SCORE else (name,)
     why = ("row", "label") if or_lacks else ("row",)
@@ -160,7 +159,7 @@ def refuses(sample: SampleResult) -> bool:
 
 
 def is_all_ruled_out(sample: SampleResult) -> bool:
-    """Return whether row and run rule every metric out, so that no weighted score is missed."""
+    """Return whether every metric is ruled out, so that no weighted score is missed."""
     return bool(sample.left_out) and all(is_ruled_out(sample, name) for name in sample.scores)
 
 
@@ -210,8 +209,8 @@ def has_failed(sample: SampleResult, name: str) -> bool:
 def shown_errors(sample: SampleResult) -> dict[str, str]:
     """Return the errors of ``sample`` by metric, ``row`` or ``target``.
 
-    If it could not be judged, the reasons of missing scores are included; under ``weighted_score``
-    that all scored metrics weigh 0.
+    If it could not be judged, or has no weighted score, the reasons of missing scores are included;
+    under ``weighted_score`` that all scored metrics weigh 0.
     """
     if sample.outcome != "error" and is_scored(sample.weighted_score):
         return dict(sample.errors)
@@ -266,8 +265,8 @@ _FIGURE = re.compile(
 def error_kind(sample: SampleResult) -> tuple[str, str]:
     """Return what is equal where samples could not be judged for one reason, and the reason.
 
-    Figures, as how long a judge was waited for, become 0 in the first, but for a status of HTTP,
-    which is the reason itself. Two empty texts where nothing is known.
+    In the first, figures (such as how long a judge was waited for) become 0, except a status of
+    HTTP, which is the reason itself. Two empty texts where nothing is known.
     """
     known = list(shown_errors(sample).items())[:_TOLD]
     errors = (f"{shorten(name, _TOLD_WIDTH)}: {shorten(text, _TOLD_WIDTH)}" for name, text in known)

@@ -1,7 +1,8 @@
 """The one codec: JSON read within limits, and values as JSON.
 
 Every reader of what others wrote calls these functions: of rows, cells, replies, requests and
-files. So nothing that they return is too deep for code that walks it.
+files. Nothing that they return is too deep for code that walks it; where a function or
+``depth=None`` allows any depth, its caller checks that.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ TOO_DEEP_TO_READ: Final = (
 )
 
 MAX_FILE_BYTES: Final = 64 * 2**20
-"""The size of a file that is read as a whole, unless ``max_mb`` says another."""
+"""The largest size of a scenario file, and of packed data read as a whole without ``max_mb``."""
 
 MAX_REQUEST_BYTES: Final = 2**20
 MAX_ROWS_REQUEST_BYTES: Final = 2**24
-"""The sizes of a request's body, and of one that may bring rows along."""
+"""The largest sizes of a request's body, and of one that may bring rows along."""
 
 _MOST_DIGITS: Final = 4300
 """Python refuses to write or read whole numbers of more digits, as they take too long."""

@@ -175,13 +175,13 @@ def _is_of(value: Any, name: str) -> bool:
 
 
 def json_key(value: Any) -> str:
-    """Return a text that is equal for equal JSON values: true is not 1; 1.0 is, é is e and ´."""
+    """Return a text that is equal for equal JSON values: 1 is 1.0, é is e and ´, true is not 1."""
     return json.dumps(_whole(value), sort_keys=True)
 
 
 def _whole(value: Any) -> Any:
     if isinstance(value, str):
-        return unicodedata.normalize("NFC", value)  # JSON may escape what is put together
+        return unicodedata.normalize("NFC", value)
     if isinstance(value, dict):
         return {
             _whole(key) if isinstance(key, str) else key: _whole(part)

@@ -76,7 +76,7 @@ def split_jieba(text: str) -> list[str]:
 # Compiled when needed: ranges this wide take milliseconds.
 @cache
 def _cjk_character() -> re.Pattern[str]:
-    # Looking ahead, or Python would compile the ranges a second time, for how a match begins.
+    # A lookahead: else Python compiles the ranges a second time, for how a match begins.
     return re.compile(f"(?=[{_CJK}])")
 
 
@@ -140,9 +140,9 @@ def normalize_squad(text: str) -> str:
 def normalize_unicode(text: str) -> str:
     """Return ``text`` folded for comparison in any script.
 
-    First Unicode NFKC and case folding (full-width digits and letters become plain ones). Then the
-    blanks of the text beside Han and kana, which write none, are deleted; at last every punctuation
-    mark and symbol of any script becomes a space, which stays. Articles are kept.
+    First Unicode NFKC and case folding (full-width digits and letters become plain ones). Then
+    blanks and tabs beside Han and kana, which write none, are deleted. At last every punctuation
+    mark and symbol becomes a space, also beside Han, and runs of white space become one.
 
     >>> normalize_unicode("ＲＡＧ，北京。"), normalize_unicode("每 6 个月")
     ('rag 北京', '每6个月')
@@ -241,9 +241,9 @@ class SampleTexts:
         return normal
 
     def resolve_tokenizer(self, tokenizer: str, texts: Iterable[str]) -> str:
-        """Return what ``auto`` means for this sample: ``char`` where CJK script occurs.
+        """Return ``tokenizer``; for ``auto``, ``char`` where CJK script occurs, else ``word``.
 
-        The first call decides; later ones have to pass the same ``texts``.
+        The first ``auto`` decides; later ones have to pass the same ``texts``.
         """
         if tokenizer != "auto":
             return tokenizer

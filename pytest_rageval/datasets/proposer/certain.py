@@ -1,4 +1,4 @@
-"""The certain part: columns with names by which other tools mean a field, if their cells agree."""
+"""Finds the columns of fields that are certain: named as in other tools, with cells that fit."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _TEXT_OR_IDS: Final = {
     "reference_ids": "reference_contexts",
 }
 _NAMES_DOCUMENTS: Final = frozenset({"chunks", "docs", "documents"})
-"""Words for what may be the text or the id of a passage: the values decide."""
+"""Words for the text of a passage or for its id: in a longer name, the values decide."""
 
 _MAY_BE_IDS: Final = frozenset({"context", "documents", "passages", "evidence", "gtevidence"})
-"""Names of texts that may hold ids: such a column serves no field, unless it can be swapped."""
+"""Names of texts: a column of ids under one serves no field, unless ``_by_values`` may swap it."""
 
 _IS_FILE: Final = re.compile(r"\.\w{2,5}$|^\w+://\S+$")
 _BESIDE_GOLD: Final = frozenset(map(name_key, BESIDE_GOLD))
@@ -36,7 +36,7 @@ _ORDER: Final = (
     *("question", "references", "answer", "reference_ids", "retrieved_ids"),
     *("reference_contexts", "contexts", "doc_name", "id"),
 )
-"""References come before answers, and both before contexts, which need them as evidence."""
+"""References come before answers, and both before contexts: see ``_has_evidence``."""
 
 
 def likely_columns(
@@ -91,7 +91,7 @@ class _LikelyColumns:
             self.columns[field] = column
 
     def _has_evidence(self, field: str, keys: frozenset[str]) -> bool:
-        """Return whether the columns around a name that may mean the opposite decide it."""
+        """Return whether a name means its field: some do only where other fields have columns."""
         if field == "answer" and keys & _BESIDE_GOLD:
             return "references" in self._served
         if field == "contexts" and keys & _BESIDE_ANSWERS:
@@ -137,7 +137,7 @@ def is_of_training(column: str, keys: frozenset[str]) -> bool:
 
 
 def may_hold(field: str, values: Sequence[Any]) -> bool:
-    """Return whether these may be values of a field; of references, no mere true and false."""
+    """Return whether these may be values of a field; of references, not all true or false."""
     check = _VALUES.get(field)
     if field == "references" and values and all(map(_is_flag, values)):
         return False  # whether the answer was right, not what it should be

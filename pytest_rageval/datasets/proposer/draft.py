@@ -64,7 +64,8 @@ class Draft:
     """The fields that were found so far; a column serves at most one of them.
 
     ``given`` are the columns that the user named, by field. ``doubt`` says what the user has to
-    decide, by one of the ``ways``. ``notes`` say what was not taken, each with the way to take it.
+    decide, by one of the ``ways``. ``systems`` are columns with answers of different systems.
+    ``notes`` say what was not taken, each with the way to take it.
     """
 
     table: Table
@@ -83,7 +84,7 @@ class Draft:
             if (spoken := speaks_of(column)) is not None
         }
         if any(one.name == "document_position" for one in self.table.columns):
-            # A row is a document that a search found: Phoenix calls its text so.
+            # Phoenix: a row is a document that a search found, and ``reference`` its text.
             self._spoken["reference"] = Spoken("contexts", Surely.DOCUMENTED)
         for column in self.given.values():
             for name in [*self._spoken]:
@@ -121,7 +122,7 @@ class Draft:
             self.fields[name] = FoundColumn(best, self._spoken[best].surely.why)
 
     def _may_serve(self, name: str, column: str) -> bool:
-        """Return whether a column's cells may be a field's; notes why not, but of verdicts."""
+        """Return whether a column's cells may be a field's; except for verdicts, note why not."""
         cells, surely = self.table[column], self._spoken[column].surely
         if name == "references" and is_behaviour(cells) and surely != Surely.DOCUMENTED:
             values = ", ".join(map(repr, cells.distinct[:3]))

@@ -93,7 +93,7 @@ def _hears_the_judge(rules: AnswerRules, metric: BoundMetric, sample: Sample) ->
 
 def _knows_of_answer(rules: AnswerRules, sample: Sample) -> bool:
     grades, rule = (sample.reference_ids or {}).values(), rules.refusals or PHRASES
-    # "I do not know." is none.
+    # "I do not know." is no answer.
     is_told = any(kind_of(text, rule) != REFUSED for text in sample.references or ())
     is_named = sample.reference_contexts or sample.nuggets or sample.doc_name
     return is_told or bool(is_named) or any(grade >= 1 for grade in grades)
@@ -181,7 +181,7 @@ def _kind(
     rule = rules.refusals or PHRASES
     if is_given(sample.answer, sample.references or (), rule, answerable=sample.answerable):
         return "answered"
-    # Short ones are read whole: a refusal that is one quotation is not told by sentences.
+    # A short one is read as a whole: its sentences do not show a refusal that is a quotation.
     return kind_of(sample.answer, rule, None if is_short else sentences)
 
 
@@ -366,7 +366,7 @@ def _explained(score: Score, judged: Mapping[str, Score]) -> Score:
 def _settled(
     metric: BoundMetric, row: Sample, seen: Sample, kind: AnswerKind, score: Score
 ) -> Score:
-    """Return a score that the answer left out as the worst one, or as left out by row or run.
+    """Return a score; one that the answer left out as the worst, or as left out by row or run.
 
     By the run where a judge's word ruled it out, or the answer is no refusal; else by the row.
     """
@@ -383,7 +383,7 @@ _EMBEDS_THE_QUESTION: Final = frozenset({"answer_relevancy"})
 """Metrics that compare the question's own words, and show it to no judge."""
 
 _SUPPORT: Final = frozenset({"faithfulness", "response_groundedness"})
-"""Metrics of whether contexts support the answer: one more, of the turns, misplaces none."""
+"""Metrics of whether contexts support the answer, in any order: the turns may be one more."""
 
 _ROLES: Final = {
     "en": {"user": "User", "assistant": "Assistant"},

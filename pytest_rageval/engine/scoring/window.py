@@ -89,7 +89,7 @@ class EventLoop:
         self._closers.append(closer)
 
     def close(self) -> None:
-        """Cancel what is running, close what was opened, stop the loop. May be called again."""
+        """Cancel what runs, close what was opened, stop the loop; raises what a closer raised."""
         if self._is_closed:
             return
         loop, thread = self._loop, self._thread
@@ -176,9 +176,10 @@ class BlockedError(Exception):
 def waited_for(
     future: Future[T], meanwhile: Callable[[], None], loop: EventLoop | None = None
 ) -> T:
-    """Return the result of a future; Ctrl-C gets through, and ``meanwhile`` is called.
+    """Return the result of a future; Ctrl-C gets through, and ``meanwhile`` is called, every .5 s.
 
-    Raises BlockedError where a function has blocked the ``loop`` for longer than it may.
+    Raises BlockedError where a function has blocked the ``loop`` for longer than it may; at once
+    if it was blocked before, so that not each of many samples waits.
     """
     while True:
         try:
@@ -247,7 +248,7 @@ class SampleWindow:
         return sample.index in self._futures
 
     def cut(self, kept: Sample | None = None) -> None:
-        """Forget the samples that were fed and not asked about yet, but ``kept``.
+        """Forget the samples that were fed and not asked about yet, except ``kept``.
 
         Those with a request on its way go on.
         """
@@ -313,6 +314,6 @@ class SampleWindow:
             if isinstance(error, asyncio.CancelledError | GeneratorExit):
                 raise
         else:
-            if not future.done():  # cancelled
+            if not future.done():  # else it was cancelled
                 judgement.latency_s = time.perf_counter() - timed_from(started)
                 future.set_result(judgement)

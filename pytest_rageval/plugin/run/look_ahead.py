@@ -54,7 +54,7 @@ class LookAhead:
         config.stash[JUDGE_SAMPLE] = self._judge_sample
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note the order of the items after all deselection."""
+        """Note the order of the items after all deselection, and the verdicts to watch."""
         self._positions = {item.nodeid: at for at, item in enumerate(session.items)}
         cases = [item for item in session.items if isinstance(item, SampleItem)]
         self._total = sum(item.is_asked for item in cases)
@@ -185,8 +185,8 @@ class LookAhead:
     def _use_fixture(self, item: FixtureItem) -> None:
         """Use the fixture's value as the target, and look ahead if the next cases share it.
 
-        Cases share a fixture of module or session scope. A fixture made for each case is asked only
-        while it exists, even if its value is always the same object.
+        Cases share a fixture of module scope or wider. One made for each case is asked only while
+        it exists, even if its value is always the same object.
         """
         is_shared, problem = self._item_with_own_target is not item, ""
         try:

@@ -33,7 +33,7 @@ def print_history(base: Path, scenario: str) -> int:
     """Print the runs below ``base`` of one scenario, or of each when ``scenario`` is empty.
 
     The name of a scenario with variants stands for all of them, and ``bot::dense`` for one.
-    Returns pytest's exit status OK, also without runs; raises UsageError for an unknown name.
+    Returns exit status OK, also without any runs; raises UsageError for a name that has none.
     """
     points = all_runs(base)
     names = list(

@@ -186,9 +186,9 @@ class LiveRuns:
     ) -> dict[str, str] | None:
         """Return the last ended run of a scenario here if its verdict is worse than ``saved``.
 
-        ``saved`` is the verdict of the last saved run, ``ran_at`` when that began. None if that is
-        another run that began after the end of this one. A saved run that was seen before this end
-        did not, whatever its time says: the clock of the machine may have been set.
+        ``saved`` is the verdict of the last saved run, ``ran_at`` when that began. None, too, where
+        the saved run is another one and began after this end; not if it was seen before this end,
+        whatever its time says: the clock of the machine may have been set.
         """
         self._note_ended()
         seen_s = self._seen_s.setdefault((scenario, ran_at or ""), time.monotonic())
@@ -214,7 +214,7 @@ class LiveRuns:
         return self._begin(job, widen)
 
     def start_all(self, jobs: Sequence[tuple[Job, Widen]]) -> None:
-        """Start runs, one after the other, whatever the verdict of each; refused as one is."""
+        """Start runs, one after the other, whatever the verdict of each; refused like one."""
         self.refuse_second()
         self._waiting.extend(jobs)
         if self._going is None or self._going.done():  # else it goes on with these

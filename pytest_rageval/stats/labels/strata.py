@@ -59,7 +59,7 @@ class Member:
 def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iterator[Member]:
     """Yield the samples with a score and a weight.
 
-    Labels of samples that a person chose correct nothing, unless every sample is labelled.
+    Labels of samples that a person chose do not count, unless every sample is labelled.
     """
     expected = [sample for sample in result.samples if sample.is_expected]
     groups, cut = group_numbers(result.info, expected), cut_of(result.info, human)
@@ -98,9 +98,9 @@ def bearing_draws(
 ) -> list[Draw]:
     """Return the draws that labels of present answers come from.
 
-    A baseline counts as a draw if labels are about its answers, and no draw on record holds these.
-    Where no label is about a present answer, the draws of the earlier answers count: they tell how
-    many have changed.
+    A saved one counts if labels drawn at random are about its answers, and no draw of ``human``
+    holds these. Where none counts, the draws of labels of earlier answers do: they tell how many
+    answers have changed.
     """
     bearing = [draw for draw in human.draws if _bears(draw, members, is_current=True)]
     unknown = [
@@ -218,7 +218,7 @@ def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
 
 
 def _bears(draw: Draw, members: Sequence[Member], *, is_current: bool) -> bool:
-    """Return whether a label of this draw is about a present answer, or (else) an earlier one.
+    """Return whether a label of this draw is about a present (``is_current``) or earlier answer.
 
     A code belongs to one draw, also where the label is about the answer of a saved run that was
     labelled along with the drawn one.
@@ -300,7 +300,7 @@ class Scale:
         return (level - self.label_low) / (self.label_high - self.label_low)
 
     def verdict(self, score: float, levels: Sequence[float], cut: Bound | None) -> bool | None:
-        """Return whether a score stands for the higher of two levels; None if unsaid or of more."""
+        """Return whether a score means the higher of two levels; None if unsaid, or of more."""
         level = self.level(score, levels, cut) if len(levels) == 2 else None
         return None if level is None else level == levels[-1]
 
