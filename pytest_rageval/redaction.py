@@ -14,7 +14,6 @@ SHORTEST_SECRET: Final = 8
 """The fewest characters of a secret: "1", "true" or "EMPTY" may occur in any message."""
 
 HIDDEN: Final = "***"
-"""The replacement for a secret."""
 
 _SECRET_NAME = re.compile(r"(?i)auth|token|key|secret|passw|credential|cookie|signature|session")
 # Scheme, authority, the rest. A query may contain another URL: its "://" and "@" do not count.
@@ -44,7 +43,7 @@ _AUTHORIZATION = re.compile(r"(?i)\s*(?:bearer|basic)\s+(?![${])\S{8,}\s*")
 
 
 def names_secret(name: str) -> bool:
-    """Return whether a value is a secret by its name, whatever it is.
+    """Return whether a value is taken for a secret by its name alone.
 
     Stricter than ``sounds_secret``, for keys of a request body, which mean all sorts of things.
 
@@ -72,7 +71,7 @@ _END = re.compile("[\"'&;]")
 
 
 def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
-    """Return a text in which ``instead(name, value)`` stands for each ``name=secret``.
+    """Return a text with ``instead(name, value)`` in place of the value of each ``name=secret``.
 
     The text may be a command line, or the connection string of a database.
 
@@ -274,7 +273,7 @@ def is_plain_header(name: str, value: str) -> bool:
 
 
 def query_secrets(query: str, *, with_version: bool = True) -> Iterator[str]:
-    """Yield a query's values, which may be keys; if not ``with_version``, no version of an API."""
+    """Yield a query's values (or bare names), which may be keys; an API's version if asked to."""
     for pair in query.split("&"):
         if not with_version and _VERSION.fullmatch(pair):
             continue

@@ -47,7 +47,7 @@ BackendT = TypeVar("BackendT", ChatBackend, EmbeddingBackend)
 
 
 def check_chat(settings: ClientSettings, run: RunSettings) -> list[str]:
-    """Return what is wrong with the settings of a judge, without a request.
+    """Return what is wrong with the settings of a chat model, without a request.
 
     Each text begins with the field it is about. Raises UnknownNameError for an unknown provider.
     """
@@ -94,8 +94,8 @@ def _check_budget(settings: ClientSettings, run: RunSettings) -> list[str]:
 class Clients:
     """All clients of this process. Make it once a run, in the process's event loop; close it.
 
-    Equal settings get the same client, so that connections are shared; limits are those of a model,
-    however it is asked.
+    Equal settings get the same client, so that connections are shared (but for ``direct_chat``);
+    clients of one model share its limits.
     """
 
     def __init__(self, run: RunSettings) -> None:
@@ -111,7 +111,6 @@ class Clients:
         self._limits: dict[str, Limits] = {}
         self._closing = AsyncExitStack()
         self.scores = ScoreCache(self._cache, self._ledger)
-        """The scores in the cache."""
 
     @property
     def usage(self) -> Usage:
@@ -131,7 +130,7 @@ class Clients:
 
     @property
     def unkept(self) -> str:
-        """Why replies are not kept in the cache although they should be; "" if they are."""
+        """Why replies that the cache should keep could not be written; "" if none failed."""
         return self._cache.problem or ""
 
     @property

@@ -96,7 +96,7 @@ class Review:
     reference: str = ""
 
     def says(self) -> Sequence[str]:
-        """Return what two reviews that agree have in common."""
+        """Return what two reviews of a wording have in common if they agree."""
         return self.verdict, squeezed(self.question), squeezed(self.reference)
 
 
@@ -142,7 +142,7 @@ def with_reviews(dataset: Dataset, named: Sequence[str], base_dir: Path, where: 
 def _follow_edits(found: _Reading, name: str) -> None:
     """Apply the edits of a row, and read the reviews of what they made of it.
 
-    Each may be an edit in turn. One that leads back to an earlier wording is the last.
+    These may be edits in turn. An edit that leads back to an earlier wording is the last.
     """
     row, seen = found.cases[name], set[str]()
     while isinstance(row, Sample) and (digest := review_digest(row)) not in seen:
@@ -167,8 +167,8 @@ def _edited(row: Sample, edit: Review) -> Sample:
 def _references(text: str, was: Sample) -> tuple[str, ...] | None:
     """Return the references of an edit; None if it cannot be told where each of them ends.
 
-    A blank line divides two references, or two paragraphs of one. So where one of several has
-    paragraphs, each must keep its number of them.
+    A blank line divides two references, or two paragraphs of one. So where one of several has more
+    than one paragraph, each must keep its number of them.
     """
     lengths = [len(_paragraphs(reference)) for reference in was.references or ()]
     parts = _paragraphs(text)
@@ -186,7 +186,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def review_files(named: Sequence[str], base_dir: Path, where: str) -> Sequence[DataFile]:
-    """Return the files of reviews, each once, those of a pattern by name.
+    """Return the files of reviews, each once, those of a pattern sorted by name.
 
     Raises ScenarioError, at ``where``, for a path without a file; a pattern may match none.
     """
@@ -216,13 +216,13 @@ _HINT: Final = (
 
 
 def _options(path: str) -> DatasetSpec:
-    """Return how a file is read: as CSV, whatever it is called, but for a workbook or a TSV."""
+    """Return how a file is read: as its suffix says if that is .xlsx or .tsv, else as CSV."""
     has_own = Path(path).suffix in (".xlsx", ".tsv")
     return DatasetSpec(path=path, format=None if has_own else "csv")
 
 
 def digest_with(sha256: str, files: Iterable[DataFile]) -> str:
-    """Return the hash of data with that of their reviews; the same without any."""
+    """Return a hash of the data and their reviews, ``sha256`` itself without any review file."""
     digests = [file.sha256().hexdigest() for file in files]
     if not digests:
         return sha256
@@ -252,8 +252,8 @@ class _Reading:
     def case(self, written: str, digest: str) -> Case | None:
         """Return the row of an id, however its letters are composed; None if there is none.
 
-        An id may lack the zeros in front that a spreadsheet took; of several rows that it then may
-        mean, it is the one with the digest.
+        An id may lack the zeros in front that a spreadsheet took; of several rows that it may mean
+        then, the one with ``digest`` is returned.
         """
         forms = [unicodedata.normalize(form, written) for form in ("NFC", "NFD")]
         if found := next((self.cases[form] for form in forms if form in self.cases), None):
@@ -275,7 +275,7 @@ class _Reading:
     def add(self, name: str, review: Review) -> None:
         """Keep a review; note a problem if it contradicts an earlier one of the same wording.
 
-        It does if that is of the same reviewer and differs, or if both are edits and differ.
+        Reviews that differ contradict each other if one person gave both, or if both are edits.
         """
         others = self.reviews.setdefault(name, [])
         others.append(review)
@@ -398,7 +398,7 @@ def _review(cells: Mapping[str, str], place: str) -> Review:
 
 
 def _wrong(cells: Mapping[str, str], present: Sample | None) -> Iterator[str]:
-    """Yield what is wrong with a review; ``present`` is its row if it still is as was shown."""
+    """Yield what is wrong with a review; ``present`` is its row, None if that has changed."""
     verdict = cells["verdict"]
     if not cells["id"]:
         yield "no 'id'"

@@ -24,7 +24,7 @@ Schema = dict[str, Any]
 _WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
 
 PROFILE: Final = {"type": "string", "description": "name of a model under 'models'"}
-"""The schema of ``profile``, which the classes of roles lack: the loader replaces it before."""
+"""The schema of ``profile``, which the classes of roles lack: it is replaced before they read."""
 
 
 def editor_schema() -> Schema:
@@ -40,7 +40,7 @@ def editor_schema() -> Schema:
 
 
 def _in_short(info: MetricInfo) -> str:
-    """Return what a scenario must know of a metric.
+    """Return what to know of a metric in a scenario, for its description.
 
     >>> _in_short(MetricInfo("em", frozenset({"answer", "references"})))
     'needs answer, references; 0 to 1'
@@ -93,7 +93,7 @@ def _options(definition: MetricDefinition, name: Schema, definitions: Schema) ->
         made = model.model_json_schema(schema_generator=EditorSchema)
         made["properties"] = {"name": name, **made.get("properties", {})}
         definitions[model.__name__] = made | {"patternProperties": {"^x-": {}}}
-    own = {"type": "object", "required": ["use"]}
+    own = {"type": "object", "required": ["use"]}  # a user's metric under this name
     return {"anyOf": [{"$ref": f"#/$defs/{model.__name__}"}, {"type": "null"}, own]}
 
 
@@ -128,7 +128,7 @@ def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
 
 
 def _gate(kind: GateKind, names: Mapping[str, str], definitions: Schema) -> Schema:
-    """Return the schema of a gate's options, with what is proposed as keys or below them."""
+    """Return the schema of a gate's options, with metrics or, below fields, gates proposed."""
     schema = kind.reader.json_schema(schema_generator=EditorSchema)
     definitions |= schema.pop("$defs", {})
     for form in schema.get("anyOf", [schema]):
@@ -181,9 +181,9 @@ def _add_variants(schema: Schema) -> None:
 
 
 def _laid_over(part: Any, reached: set[str]) -> Any:
-    """Return a part of the schema in which no key must be there, and null takes each away.
+    """Return a part of the schema with no key required, and null, which takes a key away, allowed.
 
-    Not in lists, which a variant replaces. ``reached`` gets the names of definitions inside.
+    Lists stay, as a variant replaces them whole. ``reached`` gets the names of definitions inside.
 
     >>> _laid_over({"required": ["model"], "anyOf": [{"$ref": "#/$defs/JudgeSpec"}]}, set())
     {'anyOf': [{'$ref': '#/$defs/JudgeSpecInVariant'}]}
@@ -210,7 +210,7 @@ def _laid_over(part: Any, reached: set[str]) -> Any:
 
 
 def _or_null(parts: Mapping[str, Any]) -> Schema:
-    """Return the schemas of keys, each of which may also be null; what is said of them stays."""
+    """Return the schemas of keys, each of which may also be null; descriptions stay."""
     return {key: _nullable(part) if isinstance(part, dict) else part for key, part in parts.items()}
 
 
@@ -266,7 +266,7 @@ def json_schema() -> Schema:
     dataset = mapping_form(definitions["DatasetSpec"])
     dataset["dependentRequired"] = _GO_TOGETHER
     schema["dependentRequired"] = {**_GO_TOGETHER, "ks": ["ir_metrics"]}
-    # A target has further keys, those of its type.
+    # Here a target may have any further key: those of its type are not known.
     target = mapping_form(definitions["TargetSpec"])
     target |= {"additionalProperties": True, "required": []}
     definitions["MetricSpec"] = _metric_forms(definitions["MetricSpec"])
@@ -286,19 +286,19 @@ def json_schema() -> Schema:
 
 
 def _required(key: str, unless: str) -> Schema:
-    """Return the schema of a mapping with a key; not ``anyOf``, whose messages name no key."""
+    """Return the rule that ``key`` is needed unless ``unless`` is there; ``anyOf`` names no key."""
     filled = {unless: {"not": {"type": "null"}}} if unless == "qrels_path" else {}
     return {"if": {"required": [unless], "properties": filled}, "else": {"required": [key]}}
 
 
 def _model_of(role: str) -> Schema:
-    """Return that a role names its model or a profile, unless rag_eval's key names the model."""
+    """Return the rule that a role names a model or profile, unless rag_eval's key names one."""
     named = {"if": {"type": "object"}, "then": with_one_of(("model",), ("profile",))}
     return {"if": {"required": [f"{role}_model"]}, "else": {"properties": {role: named}}}
 
 
 def _keys_of_others() -> Schema:
-    """Return the schemas of the keys that are another system's: they become ours."""
+    """Return the schemas of other systems' keys, which the loader translates into ours."""
     whole = {"type": ["integer", "null"], "minimum": 1}
     some = {"type": ["object", "null"]}
     # 0 calls at once are the default, -1 samples are all.
@@ -332,7 +332,7 @@ def _keys_of_others() -> Schema:
 
 
 def _metric_forms(spec: Schema) -> Schema:
-    """Return the schema of a metric: a name, a name with its options, or ``use`` and its own."""
+    """Return the schema of a metric: a name, a name with options, ``use``, or ``column``."""
     own = {key: form for key, form in spec["properties"].items() if key not in _NOT_WRITTEN}
     own["use"] = {"type": "string", "pattern": r"^[\w.]+:[\w.]+$", "description": "pkg.mod:attr"}
     used = {"type": "object", "required": ["use"], "properties": own}

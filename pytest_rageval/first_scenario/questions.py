@@ -39,7 +39,7 @@ _GOLD_NAMES: Final = (
     "'reference_contexts' (the passages to find)"
 )
 _IN_QUOTES: Final = '"$`\\!'
-"""Characters that a shell does not take as they are in double quotes."""
+"""Characters that mean something else to a shell in double quotes."""
 
 Works = Callable[[Way], bool]
 """Tells whether taking a way works: the data can be read, or the next question comes up."""
@@ -82,7 +82,7 @@ def undecided(shown: str, what: str, *more: str, choices: Iterable[Choice] = ())
 def ask_if_open(
     table: Table, mapped: Mapped, shown: str, works: Works, *, can_be_variants: bool
 ) -> None:
-    """Raise UndecidedError if a column is in doubt, or questions or all to measure by are missing.
+    """Raise UndecidedError if a column is in doubt, or a header, questions or any measure missing.
 
     It offers the ways that work and, with ``can_be_variants``, the systems as variants. ``shown``
     is the name of the file.
@@ -133,7 +133,7 @@ def _needs_no_gold(table: Table, mapped: Mapped) -> bool:
 
 
 def open_lines(table: Table, mapped: Mapped, works: Works, *, asks_answer: bool) -> Iterator[str]:
-    """Yield what was left out or not decided, each with the option that takes it."""
+    """Yield what was left out or not decided, with the option that takes it where there is one."""
     for why, way in mapped.notes:
         if way is None or works(way):
             yield why if way is None else f"{why}: {option(way)}"
@@ -168,7 +168,7 @@ def _remarks(table: Table, mapped: Mapped, works: Works) -> Iterator[str]:
 
 
 def _of_several_systems(table: Table, mapped: Mapped) -> str:
-    """Return the column that names the systems if most questions are there for several, or ""."""
+    """Return the column that names systems; "" without, or below two rows a question on average."""
     asked = mapped.fields.get("question")
     if asked is None or len(table[asked.column].distinct) * 2 > table.rows:
         return ""
@@ -190,7 +190,7 @@ def _keys(way: Way) -> dict[str, Any]:
 
 
 def _offers(table: Table, mapped: Mapped, field: str, what: str, works: Works) -> Iterator[Choice]:
-    """Yield a choice for each column that could be a field: of the likeliest, those that work."""
+    """Yield up to _OFFERED choices: of the likeliest columns for a field, those that work."""
     served = mapped.served | {way.column for _, way in mapped.notes if way is not None}
     other = {"keyword", "negative"} if field == "references" else set()
     free = (  # a column that is served as the document's name may be the document to find
@@ -224,7 +224,7 @@ def _answer_as_gold(mapped: Mapped) -> Iterator[Way]:
 
 
 def _of_variants(mapped: Mapped) -> Iterator[Choice]:
-    """Yield the choice that takes the answers of several systems as variants, none for one."""
+    """Yield the choice that takes answers of several systems as variants, if it can be typed."""
     if len(mapped.systems) < 2:
         return
     if any(set(name) & {*_IN_QUOTES, ","} for name in mapped.systems):
@@ -279,7 +279,7 @@ def _of_messages(table: Table) -> str:
 
 
 def joined_cells(columns: Iterable[Column]) -> Iterator[str]:
-    """Yield what to do about columns that nobody reads, as their cells may hold several items."""
+    """Yield what to do about columns whose cells may hold several items, which nobody divides."""
     for column in columns:
         if holds_joined_ids(column):
             yield (

@@ -1,8 +1,8 @@
 """Metrics that compare the answer with the references as text: em, acc, stringem, coverem, f1.
 
 The definitions are UltraRAG's (the default) or, with ``normalizer: squad``, those of the SQuAD
-evaluation and ALCE. Of several references the best counts. A reference of which normalising leaves
-nothing is in no answer that says something: else it would make every answer right.
+evaluation and ALCE. Of several references the best counts (stringem: their share). A reference of
+which normalising leaves nothing is in no answer that says something: else it would be in all.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LexicalMetric:
         require_tokenizer(self._tokenizer)
 
     def score(self, sample: Sample, context: ScoringContext) -> Score:
-        """Return the comparison's value in 0..1, and why where no reference is left to compare."""
+        """Return the comparison's value in 0..1; 0 has a reason if no reference has text left."""
         answer, references = prepare(sample, context, self._normalizer, self._tokenizer)
         value = self._compare(answer, references, self._normalizer)
         reason = None if value or any(known.text for known in references) else NOTHING_LEFT
@@ -78,8 +78,8 @@ def exact_match(answer: PreparedText, references: Sequence[PreparedText], normal
 def contains(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
     """Return 1.0 when a reference occurs in the answer as a substring, else 0.0.
 
-    For an empty answer and an empty reference it is 0.0 with ``ultrarag``, as there; with the other
-    normalizers 1.0, as in ALCE.
+    For an empty answer and an empty reference 0.0 with ``ultrarag``, as UltraRAG has it; with the
+    other normalizers 1.0, as in ALCE.
     """
     if normalizer == "ultrarag" and not answer.text:
         return 0.0
@@ -136,8 +136,8 @@ class StringEm:
     """The share of references that the answer equals, or of answer groups that it contains.
 
     Flat references: UltraRAG's definition. Nested ones are ALCE's answer groups: the share of
-    groups of which any alias occurs in the answer (Gao et al. 2023, str_em). No option
-    ``tokenizer`` changes that.
+    groups of which any alias occurs in the answer (Gao et al. 2023, str_em). Both compare texts,
+    not tokens: the option ``tokenizer`` has no effect.
     """
 
     def __init__(self, name: str, options: LexicalOptions) -> None:

@@ -33,7 +33,7 @@ _PYTESTS: Final = "AssertionRewritingHook"
 
 
 class _OwnImports:
-    """Finds the modules of this package as Python does; leaves all others to the finders after it.
+    """Finds the modules of this package as Python does, before pytest's finder is asked for them.
 
     pytest rewrites the assertions of every module of a distribution that has a plugin, and so reads
     or recompiles each of them itself. No assertion of ours has a message that a test would show,
@@ -135,7 +135,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def _make_from_or_stop(config: pytest.Config) -> int:
-    """Make what ``--rag-from`` is the source of; Ctrl-C ends it, a disk's refusal is UsageError."""
+    """Make what ``--rag-from`` is the source of; Ctrl-C ends it, an OSError is a UsageError."""
     try:
         return _make_from(config)
     except KeyboardInterrupt:
@@ -162,7 +162,7 @@ def _make_from(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Turn ``--rag-scenario`` into collection arguments; an xdist controller starts its session."""
+    """Turn ``--rag-scenario`` into collection arguments, and begin what other options ask for."""
     _register_cleanups(config)
     settings = config.stash[SETTINGS] = Settings.of(config)
     config.addinivalue_line(
@@ -245,7 +245,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say how to run named files that may or may not be scenarios."""
+    """Say of named files that may or may not be scenarios how to run them."""
     for line in config.stash[UNCLEAR]:
         terminalreporter.write_line(printable(line), yellow=True)
 

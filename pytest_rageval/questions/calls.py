@@ -2,8 +2,8 @@
 
 Runs the real making of questions with clients that only read the cache; where a reply is missing,
 the slot stays open and its remaining calls are estimated. Whether a call is followed by the next
-depends on its reply. How often it is, the questions in the cache tell; an assumed share counts as
-much as ten of them.
+depends on its reply. How often it is comes from the questions in the cache, and from an assumed
+share that counts as much as ten of them.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ _TYPICAL_NUGGETS: Final = 4
 """How many nuggets many lists have."""
 
 _UNTIL_ALONE: Final = 2
-"""So many calls of an answerable question come before the last one that may refuse it."""
+"""So many calls come before the last one that may refuse an answerable question: ``alone``."""
 
 _WEIGHT: Final = 10
-"""So many questions in the cache count as much as these shares."""
+"""So many questions in the cache count as much as an assumed share."""
 
 _TYPICAL: Final = MadeQuestion(
     "What may a user of these documents ask about the subject of it?", "It."
@@ -93,6 +93,7 @@ def _calls(slot: Slot) -> list[_Call]:
         for sources in (texts, [_TYPICAL.answer])
     )
     if slot.type == "unanswerable":
+        # As long as the passages near to the question, which is not written yet, may be.
         return [written, _Call(False, "\n".join(texts * NEAREST)[:MOST_TEXT], ""), alone]
     return [written, support, alone, common]
 
@@ -189,9 +190,9 @@ def expected_calls(
 ) -> list[ModelUse]:
     """Return about what making these slots would ask each model; ModelUse.ends: at least, at most.
 
-    Those whose id is in ``settled_ids`` are not asked for; they only show how many questions go on.
-    One model where both are the same. ``nuggets_beside`` are the rows so far, None without nuggets:
-    the questions get lists of nuggets, too, unless they nearly repeat one of these rows.
+    Slots in ``settled_ids`` are not asked for; they only show how many go on. If writer
+    and judge are the same there is one ModelUse. ``nuggets_beside`` are the rows so far, None
+    without nuggets: questions get lists of nuggets, too, unless they nearly repeat such a row.
     """
 
     def expected(chats: _Chats) -> Iterator[_Expected]:
@@ -246,7 +247,7 @@ def _uses(
 
 
 async def _tests(judge: _CachedChat, slots: Sequence[Slot]) -> list[str]:
-    """Return the texts of the control rows that the cache does not answer."""
+    """Return, for each control row that the cache does not answer, a text as long as its prompt."""
     missing = []
     for name, _, rows in control_rows(slots):
         for row in rows:
@@ -314,7 +315,7 @@ def _list_calls(answered: Answered) -> list[_Call]:
 
 
 def _shares(outcomes: Sequence[Outcome], chats: _Chats, question_type: QuestionType) -> list[float]:
-    """Return for each call of a slot the share of those with it that have a next one."""
+    """Return for each call but the last the share, 0 to 1, of slots that go on after it."""
     went_on, ended = Counter[int](), Counter[int]()
     for outcome in outcomes:
         if outcome.slot.type != question_type:

@@ -108,7 +108,7 @@ def likely_field(column: str) -> str | None:
 
 
 def check_meant(column: str) -> str | None:
-    """Return the field of checks that a column's name may be misspelt for; None where none.
+    """Return the check that a column's name may mean though it is written otherwise, else None.
 
     >>> check_meant("mustInclude"), check_meant("must_inclde"), check_meant("expected_keywords")
     ('must_include', 'must_include', None)
@@ -148,9 +148,9 @@ def proposed_columns(
 ) -> dict[str, str]:
     """Return the column to propose for each ``wanted`` field that a ``free`` column fits.
 
-    ``served`` are the fields that other columns serve. No column is proposed twice. ``context``,
-    ``documents`` and ``passages`` are proposed for ``contexts`` only where there are answers and
-    references: in data that a system has yet to answer they are what should be found.
+    ``served`` are the fields that other columns serve. No column is proposed twice. Those of
+    ``BESIDE_ANSWERS`` are proposed for ``contexts`` only where there are answers and references: in
+    data that a system has yet to answer they are what should be found.
     """
     found: dict[str, str] = {}
     # Contexts come last: they depend on the others.
@@ -169,7 +169,7 @@ def _rank(field: str, column: str) -> int:
 
 
 def column_meant(written: str, field: str, free: Iterable[str]) -> str | None:
-    """Return the column that a ``key_map`` most likely means; never one that is another field."""
+    """Return the column that a ``key_map`` most likely means, else None; never another field's."""
     fits = [name for name in free if likely_field(name) in (None, field) and may_be(name, field)]
     return nearest(written, fits)
 
@@ -224,9 +224,9 @@ _WORDS: Final[dict[str, str]] = {
 """Words of columns' names by what they say of the column; a word may be of several kinds."""
 
 _EXACT_BELOW: Final = 5
-"""Shorter words must be equal; longer ones may begin or end one: ``Testfrage``, ``questions``.
+"""Shorter words of ``_WORDS`` must equal a word of a name; others may begin or end it (Testfrage).
 
-Words not in ASCII may also be inside of one, from two characters on.
+Those not in ASCII may also be inside of it, from two characters on.
 """
 
 _ASIAN: Final = re.compile("[\u2e80-\uffff]")
@@ -293,7 +293,7 @@ def is_bare_answer(name: str) -> bool:
 def words_of(name: str) -> list[str]:
     """Return the words of a name, without the version, number or letter that tells it from others.
 
-    Latin letters beside Chinese ones are a word of their own.
+    Latin letters and digits before Chinese, Japanese or Korean ones are a word of their own.
 
     >>> words_of("response_b"), words_of("gpt4 answer"), words_of("v2 answer"), words_of("a")
     (['response'], ['gpt', 'answer'], ['answer'], ['a'])

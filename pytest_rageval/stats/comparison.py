@@ -161,8 +161,8 @@ def interval_of_fall(
 ) -> tuple[float, float] | None:
     """Return the interval of A - B as that of a mean in the range -``span``..``span``.
 
-    For each end it counts one pair more that fell, or rose, by the whole range, so that equal runs
-    give it a width, too. None below two pairs (two groups).
+    Its confidence is 1 - ``alpha``. For each end it counts one pair more that fell, or rose, by the
+    whole range, so that equal runs give it a width, too. None below two pairs (two groups).
     """
     groups = group_numbers(result.info, result.samples)
     both = [paired_scores(result.info, sample, baseline, metric) for sample in result.samples]
@@ -196,9 +196,9 @@ class Common:
     """The samples that count: those with a score in every run that has any.
 
     ``total`` counts the samples that some run was to score, ``missing`` how many of them each run
-    did not score. ``scores`` are by variant, of each run that has any. ``partly`` counts the
-    samples whose weighted scores leave out a metric that applies in only some runs, ``ruled_out``
-    those whose rows rule the metric out in all runs, which are not in ``total``.
+    did not score. ``scores`` are by variant, of each run that has any. ``partly`` counts those kept
+    whose weighted scores leave out a metric that applies in only some runs, ``ruled_out`` the
+    samples whose rows rule the metric out in all runs, which are not in ``total``.
     """
 
     total: int
@@ -292,9 +292,9 @@ def weighted_over_common_metrics(
 ) -> _Scores:
     """Return the weighted scores of a sample in several runs, over the same metrics in each.
 
-    ``rows`` are its scores in each run, ``own`` its weighted scores: it has one in every run. A
-    metric that applies in only some is left out of all. ``reweigh``: the runs have other weights,
-    and those of ``columns`` count for all.
+    ``rows`` are its scores in each run, ``own`` its weighted scores there, none missing. A metric
+    that applies in only some runs is left out of all. ``reweigh``: the runs' weights differ, and
+    those of ``columns`` count for all.
     """
     if not (reweigh or applies_in_some_only(columns, rows)):
         return own
@@ -334,7 +334,7 @@ def differences(
 ) -> Iterator[str]:
     """Yield why the scores of ``metric`` do not compare, and what to do about it.
 
-    What a run does not say, as an older saved one may not, counts as no difference.
+    What a run does not say counts as no difference, but for settings that ``_may_matter``.
     ``weighed``: a sample weight that differs is a difference, too.
     """
     infos = [result.info for result in results]

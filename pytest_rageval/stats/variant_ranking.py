@@ -58,8 +58,8 @@ def rank_variants(
 
     ``results`` holds a run of each variant, which ``info.variant`` names; one at least. Samples are
     joined by id. They weigh, and are grouped, as in ``contest.reference``. A variant without any
-    score has no mean and ranks last. An undecided ranking says why; its pairs are untested, and
-    there are no letters.
+    score has no mean and ranks last. An undecided ranking says why; it has no letters, and its
+    pairs are untested, or left out where the runs do not compare. ``complete`` is that of Ranking.
     """
     ordered = sorted(results, key=lambda result: contest.names.index(result.info.variant))
     reference_run = next(
@@ -139,7 +139,7 @@ def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
 def _pairs(
     names: Sequence[str], common: Common, contest: Contest, upwards: bool
 ) -> tuple[tuple[VariantPair, ...], str]:
-    """Return all pairs in the order of the ranking, and why one cannot be decided, if so."""
+    """Return all pairs in the order of the ranking, and why one cannot be decided, else ""."""
     rivals = list(combinations(names, 2))
     scores = {f"{at}": (common.scores[a], common.scores[b]) for at, (a, b) in enumerate(rivals)}
     compared = compare_paired(
@@ -236,7 +236,7 @@ def _why_undecided(results: Sequence[ScenarioResult], contest: Contest, common: 
 
 
 def _who_lacks(common: Common) -> str:
-    """Return how many samples each variant lacks, the one that lacks most first."""
+    """Return in words how many samples each variant lacks, the one that lacks most first."""
     missing = sorted(common.missing.items(), key=lambda item: -item[1])
     text = ", ".join(f"{name} lacks {count}" for name, count in missing if count)
     return text or "no metric applies to them in every variant"

@@ -115,7 +115,7 @@ class LimitedModel:
         self._ledger.is_estimate = True
 
     def _expected_usd(self, texts: list[str]) -> float:
-        """Return about how many dollars a request will cost, 0 without a price."""
+        """Return about how many US dollars a request will cost, 0.0 without a price."""
         estimate = self._guess.make(texts)
         return self._cost(estimate.prompt, estimate.completion) or 0.0
 
@@ -135,10 +135,10 @@ _YES, _NO = b"+", b"-"
 class UnusableReplies:
     """Counts the replies of one model in a row that cannot be used, over all processes of a run.
 
-    Each reply adds a byte to a file in ``folder``, from the first one on that cannot be used: the
-    last bytes are the replies in a row, whichever process got them, and cost the same to read
-    however many there are. If the file cannot be written, each process counts alone. Once given up,
-    a model is asked no more.
+    From the first unusable reply on, each reply adds a byte to a file in ``folder``: its end shows
+    the last replies, whichever process got them, and reading it takes no longer as it grows. If it
+    cannot be written, or there is no ``folder``, each process counts alone. Once given up, a model
+    is asked no more.
     """
 
     def __init__(self, settings: ClientSettings, folder: Path | None = None) -> None:
@@ -177,7 +177,7 @@ class UnusableReplies:
         )
 
     def _in_a_row(self) -> int:
-        """Return how many of the last replies are unusable (at least ``max_failures`` if more)."""
+        """Return how many of the last replies are unusable; a file tells up to ``max_failures``."""
         if self._file is None or self._most is None or not self._file.exists():
             return self._count
         try:

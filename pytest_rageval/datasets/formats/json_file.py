@@ -40,7 +40,7 @@ from pytest_rageval.text.json_value import json_kind, json_text
 def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:
     """Yield a row for each line that is neither blank nor a comment, with one row in memory.
 
-    No row begins with ``#`` or ``//``.
+    A comment begins with ``#`` or ``//``, as no JSON does.
     """
     # Lines end at the byte 0x0a, so that memory holds one row; in UTF-16 it has other meanings.
     if not "a\n".encode(file.spec.encoding).endswith(b"a\n"):
@@ -147,7 +147,7 @@ class Doubled(dict[str, Any]):
 
 
 def noting(found: list[Doubled]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """Return an ``object_pairs_hook`` of ``read_json`` that puts doubled keys into ``found``."""
+    """Return an ``object_pairs_hook`` that adds each object with a key twice to ``found``."""
 
     def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         plain = dict(pairs)
@@ -248,9 +248,9 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> list[Any]:
     """Return the rows in a document; raises ScenarioError with what to write.
 
-    Adds a note to the file if the run that wrote it was unfinished.
-    ``doubled`` are the objects with a key twice. Only rows, and objects in rows, may be such: any
-    other one has lost a part of the document, which is refused.
+    Adds a note to the file if the run that wrote it was unfinished, or if it is one page of an
+    export. ``doubled`` are the objects with a key twice, which have lost a value. In a row this
+    breaks the row alone; elsewhere in a document that is an object, the file is refused.
     """
     try:
         rows = rows_in(document, file.spec.rows_at, file.section)
@@ -324,7 +324,7 @@ def _rows_of_dbgpt(response: dict[str, Any], file: DataFile) -> Any:
 
 
 def _is_of_one_sample(group: list[Any]) -> bool:
-    """Return whether a group is about one sample; another one is a broken row.
+    """Return whether a group is about one sample; any other group becomes a broken row.
 
     For metrics of retrieval the prediction is the retrieved texts, for others the answer.
     """
@@ -368,7 +368,7 @@ def _is_one_value(file: DataFile) -> bool:
 def _may_be_document(file: DataFile) -> bool:
     """Return whether the first filled line begins a list, or an object that does not end in it.
 
-    An object of a file that is too large to be read as a whole is a broken line.
+    Not for such an object in a file too large to be read whole: its first line is a broken row.
     """
     with file.open() as stream:
         first = (stream.readline(file.max_row_bytes) for _ in range(_MOST_BLANK_LINES))
@@ -379,13 +379,12 @@ def _may_be_document(file: DataFile) -> bool:
     try:
         read_json_rows(line.decode(errors="replace"))
     except ValueError:
-        # Of a larger file only the first line is broken: it is not read whole to find out.
         return file.path.stat().st_size <= MAX_FILE_BYTES
     return False
 
 
 _MOST_BLANK_LINES = 100
-"""How many of them may be before a document that is called JSON Lines."""
+"""In so many lines the first filled one is looked for."""
 
 READERS = (
     DatasetReader("json", read_document, places=row_paths_in, is_text=True),

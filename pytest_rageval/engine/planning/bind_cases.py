@@ -50,7 +50,7 @@ from pytest_rageval.stats.wording import counted
 
 
 def bind_dataset(binding: Binding, view: ScenarioView, *, is_asked: bool) -> Dataset | None:
-    """Return the data as they are scored: changed by hooks, with empty answers as asked for.
+    """Return the data as they are scored: changed by hooks, empty answers as ``empty_answer`` says.
 
     None when they cannot be used. ``is_asked``: a system under test gives the answers later.
     """
@@ -149,7 +149,7 @@ def _load(binding: Binding, spec: DatasetSpec, brought: Sequence[str]) -> Datase
 
 
 def _older_answers(before: Sequence[Case], after: Sequence[Case]) -> Iterator[str]:
-    """Yield a remark on answers of rows whose question people edited: they may be to the old."""
+    """Yield a remark on rows whose question people edited: the answers may be to the old one."""
     asked = {case.id: (case.question or "").split() for case in before}
     edited = [
         case.id
@@ -167,9 +167,9 @@ def _older_answers(before: Sequence[Case], after: Sequence[Case]) -> Iterator[st
 
 
 def lines_of_data(binding: Binding) -> list[int | None]:
-    """Return the line that names the data, and that of each row which is written in the scenario.
+    """Return the line that names the data, then that of each row written in the scenario.
 
-    None stands for what has no line in the file: it comes from an override, or from Python.
+    None where there is no line in the file, as it comes from an override, or from Python.
     """
     lines, rows = binding.loaded.tree.lines, binding.scenario.dataset.rows or ()
     prefix = ("dataset", "rows") if ("dataset", "rows") in lines else ("dataset",)
@@ -178,9 +178,9 @@ def lines_of_data(binding: Binding) -> list[int | None]:
 
 
 def _named_columns(scenario: Scenario) -> frozenset[str]:
-    """Return the columns that metrics, gates and conditions name.
+    """Return the columns, but for ``FIELDS``, that metrics, gates, groups and conditions name.
 
-    They stay metadata even where they are read as fields. ``FIELDS`` are not among them.
+    They stay metadata even where they are read as fields.
     """
     by = scenario.gates.get("by")
     names = {scenario.group_by, *(by if isinstance(by, Mapping) else ())}
@@ -190,7 +190,7 @@ def _named_columns(scenario: Scenario) -> frozenset[str]:
 
 
 def own_names(dataset: Dataset, key_map: Mapping[str, str]) -> dict[str, str]:
-    """Return the field of each column that is no metadata: the user knows it by its own name."""
+    """Return the field of each column that is neither metadata nor in ``FIELDS``: users name it."""
     fields = {column: name for name, column in key_map.items()}
     return {
         column: fields.get(column) or FIELD_OF[column]
@@ -254,7 +254,7 @@ def bind_cases(
     metrics: Sequence[BoundMetric],
     provided: frozenset[str] = frozenset(),
 ) -> Sequence[Case]:
-    """Return the cases in dataset order: marked, and invalid where no metric can score them.
+    """Return the cases in dataset order: marked, then as ``_with_its_checks`` and ``checked`` say.
 
     ``provided`` are the fields that a system under test fills in later.
     """
@@ -282,7 +282,7 @@ def bind_cases(
 
 
 def _with_its_checks(case: Case, line: int | None, misspelt: Mapping[str, str]) -> Case:
-    """Return ``case``, or an invalid row if a check that metrics read has a misspelt column."""
+    """Return ``case``; an invalid row if it lacks a check and fills the misspelt column of it."""
     if isinstance(case, InvalidRow) or case.skip is not None:
         return case
     for column, field in misspelt.items():
@@ -328,7 +328,7 @@ def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
 
 
 def _changed(binding: Binding, dataset: Dataset, view: ScenarioView) -> Dataset:
-    """Return the data with the samples that hooks leave; metrics and gates see only those."""
+    """Return the data with the samples that hooks leave, and the invalid rows."""
     samples = tuple(case for case in dataset.cases if isinstance(case, Sample))
     left, remarks = binding.change_samples(view, samples)
     binding.remarks += remarks
@@ -359,7 +359,7 @@ def _line(dataset: Dataset, case: Case) -> int | None:
 
 
 FIELDS: Final = ("id", "question", "answer", "doc_name")
-"""What a case has besides the further columns of its row."""
+"""What can be named of a case, as in a condition, besides the further columns of its row."""
 
 
 def mark_cases(
@@ -375,7 +375,7 @@ def mark_cases(
 
 
 def meets(case: Case, spec: MarkSpec) -> bool:
-    """Return whether all fields that the condition names have one of the values that it wants."""
+    """Return whether each field that the condition names has one of the values that it wants."""
     return all(matches(case, name, wanted) for name, wanted in spec.where.items())
 
 
@@ -409,7 +409,7 @@ def matches(case: Case, name: str, wanted: Any) -> bool:
 
 
 def value_of(case: Case, name: str) -> Any:
-    """Return a field of a case, or a further column of its row; None where it has none."""
+    """Return one of ``FIELDS`` of a case, or a further column of its row; None without it."""
     return getattr(case, name, None) if name in FIELDS else case.metadata.get(name)
 
 

@@ -98,7 +98,7 @@ class Signature:
     ``gives`` maps others to what they receive beside it: models, or the context. Those of
     ``by_place`` are passed first, by their place. A parameter in ``defaults`` keeps its default
     where the sample lacks the field, or the scenario the model. ``roles`` are the models that it
-    cannot do without, None where it takes all models and does not declare which; ``may_ask`` those
+    cannot do without, None where it takes ``Models`` and does not declare which; ``may_ask`` those
     that it asks where the scenario has them.
     """
 
@@ -120,7 +120,7 @@ class Signature:
     def arguments(self, sample: Sample) -> tuple[list[object], dict[str, object]]:
         """Return the arguments by place and by name, without what ``gives`` and options add.
 
-        What is passed by place and is nothing of the sample has its default.
+        A parameter that is passed by place and takes nothing of the sample gets its default.
         """
         named = {name: self._part(sample, name) for name in self.of_sample}
         positional = [
@@ -180,8 +180,8 @@ def _split(
 ) -> tuple[str, list[inspect.Parameter]]:
     """Return what the first parameter receives of the sample, and the other parameters.
 
-    "" and all parameters, where it can be passed by name only, receives a model or the context, or
-    is an option: has a default, and is called neither sample nor like a field.
+    Return "" and all parameters where the first one can be passed by name only, receives a model or
+    the context, or is an option: it has a default, and ``_of_sample`` finds nothing for it.
     """
     kind = parameters[0].kind if parameters else inspect.Parameter.KEYWORD_ONLY
     is_named = kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
@@ -284,8 +284,8 @@ def call_options(
 ) -> type[CallOptions]:
     """Return the pydantic model of the options for these parameters.
 
-    Where pydantic can make nothing of one annotation, all options may be anything. Raises
-    CustomMetricError for a required parameter that cannot be passed by name.
+    Annotations use ``names``; where pydantic can make nothing of one, all options may be anything.
+    Raises CustomMetricError for a required parameter that cannot be passed by name.
     """
     options = [parameter for parameter in parameters if parameter.kind in _BY_NAME]
     for parameter in parameters:
@@ -344,7 +344,7 @@ def _received(
         marks = tuple(marked)
     given = _BY_ANNOTATION.get(_type_name(annotation))
     if given is None and annotation is _EMPTY:
-        is_fillable = parameter.default is _EMPTY or parameter.default is None
+        is_fillable = parameter.default is _EMPTY or parameter.default is None  # else an option
         by_name: dict[str, Given] = {"judge": "judge", "embedding": "embedding"}
         if parameter.default is _EMPTY:
             by_name["models"] = "models"

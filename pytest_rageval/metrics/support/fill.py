@@ -44,13 +44,13 @@ _BLANK: Final = Cell("none", "it is blank")
 async def fill_table(row: SupportRow, measures: Sequence[Measure], models: Models) -> SupportTable:
     """Return the table of a row with every cell that one of ``measures`` wants.
 
-    What a model failed at is in ``failed``, and the rest is asked all the same; of a measure whose
-    statements could not be found, no cell is.
+    What a model failed at is in ``failed``, and the rest is asked all the same; but a measure whose
+    statements could not be found has none of its cells asked.
     """
     table = SupportTable(row)
     origins = sorted(frozenset[Origin]().union(*(measure.origins for measure in measures)))
     await asyncio.gather(*(_find_statements(table, origin, models) for origin in origins))
-    while wanted := _missing(table, measures):
+    while wanted := _missing(table, measures):  # what is wanted may depend on cells just filled
         await asyncio.gather(*(_ask(table, keys, models) for keys in _calls(wanted)))
     return table
 
@@ -141,7 +141,7 @@ def _sentences(row: SupportRow) -> tuple[Statement, ...]:
 
 
 def _cited(sentence: CitedSentence, sources: Sources) -> tuple[Citation, ...]:
-    """Return what a sentence cites; what points to the same contexts, or is lost alike, once."""
+    """Return what a sentence cites: each set of contexts once, and each text that leads to none."""
     found: dict[str | tuple[int, ...], Citation] = {}
     shown = len(sources.sample.contexts or ())
     for mark in sentence.citations:
@@ -193,8 +193,8 @@ async def _find_claims(table: SupportTable, origin: Origin, models: Models) -> N
 def _language(row: SupportRow, models: Models, *, sees_answer: bool) -> Language:
     """Return the language of a prompt: ``auto`` is that of the question and a text of its row.
 
-    That text is the answer only if the prompt shows it (``sees_answer``): another answer must not
-    change the scores of what was retrieved.
+    That is the answer if the prompt shows it (``sees_answer``), else the first reference: another
+    answer must not change the scores of what was retrieved.
     """
     sample = row.sample
     seen = (sample.answer or "") if sees_answer else _first_reference(sample)

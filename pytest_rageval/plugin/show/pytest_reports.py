@@ -48,7 +48,7 @@ Properties = list[tuple[str, object]]
 
 
 class JunitProperties:
-    """Puts the properties on reports, in the process that has the results and writes the XML.
+    """Puts scores on reports as JUnit properties, in the process that writes the XML.
 
     Not in an xdist worker: it would send them with each report of the case.
     """
@@ -68,7 +68,7 @@ class JunitProperties:
         self._open[_case(report)] = properties
 
     def close(self, report: pytest.TestReport) -> None:
-        """Put them on the last report of the case as well, the one that pytest reads."""
+        """Put the scores on the last report of the case as well, the one that pytest reads."""
         report.user_properties.extend(self._open.pop(_case(report), ()))
 
 
@@ -141,7 +141,7 @@ def report_to_allure(config: pytest.Config, report: pytest.TestReport, message: 
 
 
 class Publisher:
-    """Publishes the runs of a session. A failure to do so is a remark, never an error."""
+    """Adds a session's runs to the history and to GitHub; a failure is a remark, never an error."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._root = config.rootpath
@@ -151,9 +151,9 @@ class Publisher:
         self._contests: Sequence[VariantComparison] = ()
 
     def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
-        """Add a run to the history and to the step summary; return remarks, also on ``latest``.
+        """Add a run to the history, and keep it for GitHub; return remarks, also on ``latest``.
 
-        ``folder`` is the run's folder, or a sentence why there is none.
+        ``folder`` is the run's folder, or a sentence why there is none: then there is no history.
         """
         if self._uses_github:
             self._runs.append((result, run))

@@ -89,7 +89,7 @@ def _read_as(kind: DocumentFormat, path: Path) -> ReadFile:
 
 
 def _collect(pieces: dict[str, dict[str, str]], name: str, found: Iterable[Piece]) -> int:
-    """Add the pieces to those of their documents, equal ones once; return how many documents."""
+    """Add pieces to those of their documents, equal texts once; return of how many documents."""
     documents = set()
     for piece in found:
         document = piece.document or name
@@ -116,8 +116,8 @@ class FoundFiles:
 def find_files(folder: Path) -> FoundFiles:
     """Return the files below ``folder``, sorted by name.
 
-    Hidden files and folders, virtual environments and installed packages are left alone. A symbolic
-    link is followed where it leads to what is in the folder, and has not been found without it.
+    Hidden files and folders, virtual environments and installed packages are left alone, unless a
+    link leads there. A symbolic link is followed to what is in the folder and was not found before.
     """
     root = folder.resolve()
     found = FoundFiles()

@@ -51,11 +51,11 @@ _NO_SPANS: Final = ("resourceLogs", "resourceMetrics", "resource_logs", "resourc
 _LISTED: Final = 3
 _HEAD_BYTES: Final = 2**22
 _MOST_STARTS: Final = 3
-"""At so many "{" an object is looked for in the beginning of a file."""
+"""How many "{" are tried, to find an object in the beginning of a file."""
 
 
 def records_in(value: Any) -> Iterator[Any]:
-    """Yield the records of a document: itself, the items of a list, or what a wrapper holds."""
+    """Yield a document's records: itself, the items of a list, or those of a wrapper's list."""
     if isinstance(value, list):
         for part in value:
             yield from records_in(part)
@@ -96,8 +96,8 @@ def is_record_of_traces(value: Any) -> bool:
 def are_traces(file: DataFile, name: str) -> bool:
     """Return whether a file of the format ``name`` holds traces: its first record shows it.
 
-    Not if its ``key_map`` names only columns of the records themselves, or if they have documented
-    columns of a question and of an answer, references or contexts: these are then the rows.
+    False where records are themselves the rows: ``key_map`` names only columns of them, or they
+    have columns of ``FIELD_OF`` for the question and for an answer, references or contexts.
     """
     try:
         first = _first_table_row(file) if name in _TABLES else _first_value(file)
@@ -123,11 +123,11 @@ def _first_table_row(file: DataFile) -> Record | None:
 def _first_value(file: DataFile) -> Any:
     """Return the first object in the beginning of a JSON file that ends there, None without one.
 
-    For a batch of OpenTelemetry, which may not end there, an empty batch.
+    For a batch of OpenTelemetry, which may be larger than what is read here, an empty batch.
     """
     with file.open() as stream:
         text = stream.read(_HEAD_BYTES).decode(file.spec.encoding, "ignore").removeprefix("\ufeff")
-    if otel.BATCH.match(text):  # one document may be larger than what was read of it
+    if otel.BATCH.match(text):
         return {"resourceSpans": [{"scopeSpans": []}]}
     decoder = json.JSONDecoder()
     at = text.find("{")
@@ -136,13 +136,13 @@ def _first_value(file: DataFile) -> Any:
             return None
         try:
             return read_json_at(decoder, text, at)[0]
-        except ValueError:  # it does not end here: what it holds may
+        except ValueError:  # it does not end in this text: an object inside of it may
             at = text.find("{", at + 1)
     return None
 
 
 def read_traces(file: DataFile) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each trace in order of the file, then what could not be read.
+    """Yield a row for each trace in order of the file, then broken rows: what could not be read.
 
     Traces without a model, a retrieval or a text are left out, with a note. Raises ScenarioError
     for a file without spans, and for spans without any text if no ``key_map`` says where it is.
@@ -234,7 +234,7 @@ class _Pages:
         self._errors += map(str, errors) if isinstance(errors, list) else []
 
     def lost(self) -> Iterator[str]:
-        """Yield why traces are missing: a part of an export is as a file that is cut off."""
+        """Yield why traces are missing from the file, if the export says so."""
         if self._pages > len(self._seen):
             yield f"it has {len(self._seen)} of {self._pages} pages: add the others to the file"
         if self._next:
@@ -244,13 +244,13 @@ class _Pages:
 
 
 def _is_page(document: Record) -> bool:
-    """Return whether a document is no record itself, but has a list of them."""
+    """Return whether a document is no record itself, but has a list that may hold records."""
     has_list = any(isinstance(document.get(name), list) for name in _WRAPPERS)
     return has_list and not _fits(document)
 
 
 def _read(record: Any, into: Collected) -> str:
-    """Read a record; return why it is none of a trace, "" if it is, is null or of a log."""
+    """Read a record; return why it cannot be read, "" if it was, is null, or is a log or metric."""
     if not isinstance(record, Mapping):
         return "" if record is None else f"expected an object, found {shorten(str(record))}"
     for fits, read in FORMS:

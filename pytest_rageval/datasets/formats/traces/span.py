@@ -21,9 +21,10 @@ class Span:
     """A step of a trace; ``parent_id`` is "" for one that no other step began.
 
     ``attributes`` has the names of the tool: dotted, or nested. ``error`` is None unless the step
-    failed. ``tool`` names the convention of the attributes where their names do not say it, and
-    ``kind`` what the step does: it is told later, where the record does not say it.
+    failed. ``tool`` names the convention of the attributes where their names do not show it.
+    ``kind`` says what the step does; ``Trace`` fills it in where the record does not say it.
     ``is_trace``: the tool's record of the trace itself, above all spans without a parent.
+    ``has_remote_parent``: it may be a root though its parent is not in the file.
     """
 
     trace_id: str
@@ -50,18 +51,19 @@ class Collected:
     said: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Columns of a row by trace: what is known of it beside its spans."""
     of_steps: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
-    """Such columns that are said of a single step: by trace, column and step."""
+    """Columns that are known of a single step: by trace, column and step."""
     untold: list[str] = field(default_factory=list)
-    """Columns left out because steps of a trace disagree, and nothing is said of the trace."""
+    """Columns left out because steps of a trace disagree, and the trace itself has no value."""
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Records that come in pieces, by id; their kind is under the key ""."""
     counts: Counter[str] = field(default_factory=Counter)
-    """What was left out or came twice, by the words that a warning has for it."""
+    """How many things were left out or came twice, by a word for their kind."""
     last_trace: str = ""
     line: int | None = None
+    """The line of the spans that are added next."""
 
     def add(self, span: Span) -> None:
-        """Add a span; one that is there already counts once, the finished one rather."""
+        """Add a span; if it comes twice the last counts, unless only an earlier one is finished."""
         span.line = self.line
         known = self.spans.setdefault(span.trace_id, {})
         before = known.get(span.span_id)
@@ -176,7 +178,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{11}=|[A-Za-z0-9+/]{22}==")
 
 
 def plain_id(value: Any) -> str:
-    """Return an id of a trace or span, of base64 in hexadecimal; "" for none, and one of zeros.
+    """Return the id of a trace or span as text, base64 as hexadecimal; "" for none or only zeros.
 
     >>> plain_id("0x026f3e4e89e2ce0d"), plain_id("Am8+Tonizg0="), plain_id("0000000000000000")
     ('026f3e4e89e2ce0d', '026f3e4e89e2ce0d', '')
@@ -197,9 +199,9 @@ _NANOSECONDS: Final = ((10**17, 1), (10**14, 1000), (10**11, 10**6), (0, 10**9))
 
 
 def time_ns(value: Any) -> int | None:
-    """Return a time as nanoseconds since 1970; a time without a zone is in UTC.
+    """Return a time as nanoseconds since 1970, None for what is no time; without a zone in UTC.
 
-    Numbers are seconds, milliseconds, microseconds or nanoseconds by their size.
+    Positive numbers are seconds, milliseconds, microseconds or nanoseconds by their size.
 
     >>> time_ns("2026-11-24T03:57:59.5Z") == time_ns(1795492679500) == time_ns("1795492679.5")
     True
@@ -222,7 +224,7 @@ def time_ns(value: Any) -> int | None:
 
 
 def as_number(value: Any) -> int | float | None:
-    """Return a number, also one that is written as text; None for NaN, what is huge, and all else.
+    """Return a number, also one written as text; None from ±1e19 on, for NaN, and for all else.
 
     >>> as_number("3.0"), as_number("1e30"), as_number(True)
     (3, None, None)
