@@ -233,7 +233,7 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     id; all other arguments are as under ``best`` in a scenario file. ``write_to`` is a folder for
     ``variants.json`` and the page ``variants.html``.
 
-    Raises BaselineError for a run that cannot be read, OptionError for other arguments.
+    Raises BaselineError for a run that cannot be read, OptionError for a wrong argument.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     if not isinstance(runs, Mapping):

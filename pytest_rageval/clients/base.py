@@ -57,7 +57,7 @@ class Message:
 
 @dataclass(frozen=True, eq=False)
 class ReplySchema:
-    """The JSON Schema that a reply must follow. Make it once for each model class and keep it."""
+    """The JSON Schema that a reply must follow. Make it once: caches know it by its identity."""
 
     name: str
     schema: Mapping[str, Any]
@@ -90,7 +90,7 @@ def object_schema(**parts: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls used. ``calls`` were answered by a model, ``cached`` by the cache, free of charge.
+    """What calls used: ``calls`` of a model, ``cached`` free of charge (cache, another's request).
 
     ``cost_usd`` is None if no price is known; a sum adds up what has a price.
     """
@@ -122,8 +122,8 @@ class Reply:
     """A model's answer.
 
     ``usage`` is what this question cost, re-asks included; ``latency_s`` is how long the model
-    took, also for a reply from the cache; ``model`` is the name that the server gives. Where it is
-    not ``is_counted``, the server stated no possible number of tokens: ``usage`` is an estimate.
+    took, also for a reply from the cache; ``model`` is the name that the server gives. Without
+    ``is_counted``, ``usage`` is an estimate: a number of tokens was not stated, or cannot be.
     """
 
     text: str
@@ -158,8 +158,8 @@ class ChatClient(Protocol):
     ) -> Reply:
         """Return the reply to ``messages``, from the cache where it has one.
 
-        A reply that ``accept`` refuses, or that is cut off, is asked for again and never cached.
-        Raises ClientError.
+        One that ``accept`` refuses, or that is cut off, is never cached, and asked for again a few
+        times, unless it is a loop. Raises ClientError where none can be used.
         """
         ...
 
@@ -185,9 +185,9 @@ class EmbeddingClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a provider is asked. ``max_tokens`` bounds the reply; None: nothing does.
+    """What a provider is asked; ``max_tokens`` bounds the reply, None: the server alone does.
 
-    It replaces that of the settings: after a reply that was cut off, it is above it.
+    It takes the place of the settings' bound, and grows after a reply that was cut off.
     """
 
     messages: Sequence[Message]
@@ -224,7 +224,7 @@ class ChatProvider:
     """A way to get chat completions, as the registry holds it.
 
     ``check(settings)`` returns what is wrong with them, as far as no request is needed to know;
-    ``preload()`` loads what the first one needs; it is called in a thread.
+    ``preload()`` loads what the first request needs; it is called in a thread.
     """
 
     name: str
@@ -247,7 +247,7 @@ class EmbeddingProvider:
 
 
 def missing_package(module: str, extra: str, settings: ClientSettings) -> list[str]:
-    """Return a problem with the pip command if a package is not installed, else none."""
+    """Return a problem with the pip command if a package is not installed, else []."""
     if extras.installed(module):
         return []
     command = f'pip install "pytest-rageval[{extra}]"'

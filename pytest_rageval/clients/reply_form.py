@@ -39,7 +39,7 @@ def instance(schema: ReplySchema, leaf: Callable[[Mapping[str, Any]], Any], item
         if "properties" in part:
             return {name: made(one, depth + 1) for name, one in part["properties"].items()}
         if part.get("type") == "array":
-            # An item is about what the list is about.
+            # The description of a list is that of its items.
             item = {**part, "type": "string", **part.get("items", {})}
             return [made(item, depth + 1) for _ in range(items)]
         return {} if part.get("type") == "object" else leaf(part)
@@ -50,9 +50,8 @@ def instance(schema: ReplySchema, leaf: Callable[[Mapping[str, Any]], Any], item
 def shown_example(schema: ReplySchema) -> str:
     """Return the form of a reply as JSON, with what belongs there in place of each value.
 
-    A small model that is shown a JSON Schema gives it back. One that gives this back is noticed:
-    what stands for a number is not one, and each of these texts has five words or more, as no text
-    of a row has.
+    A small model that is shown a JSON Schema gives it back. One that gives this back is noticed
+    (``gives_back``): no row holds such texts.
     """
     return json.dumps(instance(schema, _wanted, 1), ensure_ascii=False)
 
@@ -69,7 +68,7 @@ def gives_back(reply: str, schema: ReplySchema) -> bool:
     kinds: list[str] = []
     instance(schema, lambda part: kinds.append(_kind(part)), 1)
     rows = (r"\W+".join(re.findall(r"\w+", f"{kind} here".lower())) for kind in set(kinds))
-    # A value begins with it, and no more words follow: "Type your own text here" may be a row's.
+    # A value begins with it, and a sign follows, no word: "Type your own text here" may be a row's.
     return any(re.search(rf"[\"':]\W*(?:put\W+)?{row}\s*[^\w\s]", text) for row in rows)
 
 
@@ -97,8 +96,9 @@ _LADDER: Final[tuple[ReplyForm, ...]] = ("json_schema", "json_object", "text")
 _NAMES_OF_FORMS: Final = (
     r"response_format|response format|json_schema|json_object|(?<!pro)(?<!dia)grammar"
 )
-# A refusal of one text has "restricted", "strictly", "strict policy", "unstructured", "misguided",
-# "schematic". A letter is one of a to z: Chinese is written next to a name, without a blank.
+# Not "restricted", "strictly", "strict policy", "unstructured", "misguided" or "schematic", nor
+# "programmare" above: a server that refuses a text may say so, or quote it. [a-z] in place of \w:
+# Chinese is written next to a name, without a blank.
 _ABOUT_FORMS: Final = (
     rf"{_NAMES_OF_FORMS}|schema(?!tic)|structured.?output|(?<![a-z])(?:structured|guided|"
     r"strict(?:mode|(?![a-z])(?! (?:\w+ )?polic)))"
@@ -156,7 +156,7 @@ class ReplyFormats:
 
 
 def is_about_forms(error: ClientError) -> bool:
-    """Return whether an error is about the form; if the server failed, it must name it exactly."""
+    """Return whether an error is about the form; one that is no BadRequestError has to name it."""
     words = _ABOUT_FORMS if isinstance(error, BadRequestError) else _NAMES_OF_FORMS
     return re.search(words, error.said) is not None
 
@@ -175,7 +175,7 @@ def in_words(
 ) -> Sequence[Message]:
     """Return the messages with an example of a reply, unless the form carries the schema.
 
-    It replaces a JSON Schema in the prompt, such as ragas writes.
+    The example takes the place of the JSON Schema that ragas writes into its prompts.
     """
     if form == "json_schema":
         return messages

@@ -77,10 +77,9 @@ _MAY_SPELL: Final = ("[", "{", "(", "array(", "np.array(", "Document(")
 def value_in_text(text: str, name: str = "a cell") -> Any:
     """Return the list or mapping that ``text`` spells, None if it spells none.
 
-    One that is nested too deep is a BadValueError, which calls it ``name``.
-
-    Parentheses enclose a list only with quoted texts: ``(2019)`` is text. ``['a' 'b']``, as numpy
-    and pandas write an array, has two items; Python would join them.
+    Parentheses enclose a list only if a quote follows: ``(2019)`` is text. ``['a' 'b']``, as numpy
+    and pandas write an array, has two items; Python would join them. Raises BadValueError, which
+    calls the text ``name``, for a list that is nested too deep.
 
     >>> value_in_text("['a' nan 'b']"), value_in_text("[2] See the appendix")
     (['a', None, 'b'], None)
@@ -100,7 +99,7 @@ def value_in_text(text: str, name: str = "a cell") -> Any:
 
 
 def value_or_text(value: Any) -> Any:
-    """Return the list or mapping that a text spells; else the value: also where it is too deep."""
+    """Return the list or mapping that a text spells; the value itself where none, or too deep."""
     try:
         found = value_in_text(value) if isinstance(value, str) else None
     except BadValueError:
@@ -227,7 +226,8 @@ _ENDS_VALUE: Final = ("text", "number", "name", "close")
 def _value(node: ast.expr) -> Any:
     """Return the value; sets and tuples become lists, nan becomes None.
 
-    That of a call is its first argument, or its keywords.
+    A call is worth its one argument without a name, else a mapping of its keywords. Raises
+    LookupError for an unknown name, and for code that is no value.
     """
     match node:
         case ast.Constant():
@@ -275,8 +275,9 @@ def parse_contexts(value: Any) -> tuple[str, ...]:
     r"""Return the texts of the contexts in ``value``, blank ones dropped.
 
     ``value`` is a list of texts, of objects with a passage, or of pairs of a title and sentences;
-    or text, as in a CSV cell: a spelled list, paragraphs with blank lines between them, or one
-    context.
+    an object that stands for such a list; or text, as in a CSV cell: a spelled list, paragraphs
+    with blank lines between them, or one context. Raises BadValueError for an object without a
+    text, and for lists that are nested too deep.
 
     >>> parse_contexts("['a', 'b']"), parse_contexts("a\n\nb")
     (('a', 'b'), ('a', 'b'))
@@ -291,8 +292,8 @@ def contexts_and_docs(
 ) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
     """Return the texts of the contexts, and their documents: None if no context names one.
 
-    Of no contexts they are (). Blank ones are left out; with ``keeps_places``, one beside others
-    stays, so that a citation ``[2]`` still means the second.
+    Both are () where there are no contexts. Blank ones are left out; with ``keeps_places``, those
+    of a list stay if any has text, so that a citation ``[2]`` still means the second.
     """
     passages = _passages(value, keeps_places=keeps_places)
     docs = tuple(doc for _, doc in passages)
@@ -314,10 +315,7 @@ _BLANK: Final = ("", None)
 
 
 def _passages(value: Any, *, keeps_places: bool = False) -> list[tuple[str, str | None]]:
-    """Return the text and the document of each context that is not blank.
-
-    Where places count, those of a list that has any text keep theirs.
-    """
+    """Return the text and the document of each context; blank ones as in ``contexts_and_docs``."""
     if isinstance(value, str):
         if is_nan_text(value):
             return []

@@ -55,10 +55,10 @@ class KeyMap:
     """Reads rows as samples; ``columns`` collects the columns of all rows.
 
     ``fallbacks`` names a second column for some fields, from which a row without a value takes it;
-    "" is a value. That column then belongs to no other field of the row. ``likely`` are further
-    columns of fields; like the ``kept`` ones, they are also metadata by their own names.
-    ``split`` are the marks that divide texts, by field; ``of_answers`` are the fields that are read
-    only where a scenario asks for that.
+    "" is a value. That column then belongs to no other field of the row. ``likely`` are columns of
+    fields that ``key_map`` does not name; like the ``kept`` ones, they are also metadata by their
+    own names. ``split`` are the marks that divide texts, by field; ``of_answers`` are the fields
+    that are read only where a scenario asks for that.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  (each is a part of how rows are read)
@@ -94,7 +94,7 @@ class KeyMap:
         """The paths of the ``key_map`` that led nowhere in all rows, and what was found instead."""
         self.clashes: Counter[tuple[str, str, str]] = Counter()
         """How many rows have different values in two columns of a field: field, used, unused."""
-        self.turns_in_doubt: Counter[str] = Counter()
+        self.turns_in_doubt: Counter[str] = Counter()  # how many rows leave each doubt, in words
         self._metadata_columns: dict[str, None] = {}
         self._emptied: set[str] = set()
         self._kept: set[str] = set()
@@ -146,7 +146,8 @@ class KeyMap:
 
         Of several columns the first that is filled counts; ``clashes`` counts rows where another
         one has a different value. A path that finds a value is removed from ``lost``; for others,
-        ``lost`` says what was found instead. It is a flaw if items of a list lack a path.
+        ``lost`` says what was found instead. It is a flaw if an item of a list lacks a path, or a
+        cell is nested too deep.
         """
         values, flaw = dict[str, Any](), ""
         for name, column in layout.plain:
@@ -275,7 +276,7 @@ class _Layout:
         self.sources = [(name, many) for name, many in found.items() if name not in plain]
 
     def columns_of(self, names: frozenset[str], fields: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return the column that each of these fields is read from in a row."""
+        """Return, by field, the first of its columns that a row fills, else its first column."""
         return {
             name: next((c for c in self._found[name] if is_filled(fields.get(c))), column)
             for name in names
@@ -302,10 +303,8 @@ class _Layout:
 def read_cell(name: str, text: str, mark: str = "", *, tabular: bool) -> Any:
     """Return the list that the text of a field with lists spells; else the text.
 
-    A text that spells no list is divided at the ``mark``, if there is one.
-
-    Raises BadValueError for a list that cannot be read, and for a table's cell that may be one or
-    several texts.
+    A text that spells no list is divided at the ``mark``, if there is one. Raises BadValueError for
+    a list that cannot be read, and for a table's cell that may be one or several texts.
     """
     if tabular or (name in _LISTS_OF_TEXTS and _SPELT_LIST.match(text)):
         spelled = value_in_cell(name, text)
@@ -394,7 +393,7 @@ def _metadata(layout: _Layout, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 def _rest(value: Any, parts: Sequence[tuple[str | int, ...]]) -> Any:
     """Return an object without the values at the paths ``parts``; None if nothing is left.
 
-    A list is kept whole if a path leads to one of its items.
+    A list is kept whole unless each path leads into all of its items.
     """
     if () in parts:
         return None

@@ -123,7 +123,7 @@ class ModelPlan(Value, frozen=True):
 
     @property
     def concurrency(self) -> int:
-        """How many calls may be in flight at once, over all processes of a run."""
+        """How many calls to one model may be in flight, over all processes: the larger number."""
         asked = (self.judge, self.embedding)
         return max((model.concurrency for model in asked if model is not None), default=1)
 
@@ -131,8 +131,8 @@ class ModelPlan(Value, frozen=True):
 class AnswerRules(Value, frozen=True):
     """How answers are read, and what that means for metrics; None where a section is not on.
 
-    ``conditions`` are the metrics that an unanswerable question makes 1 or 0; None: those that
-    compare the answer with references.
+    ``conditions`` are the metrics that an unanswerable question makes the best or the worst they
+    can be; None: those that compare the answer with references or nuggets.
     """
 
     citations: CitationRule | None = None
@@ -140,11 +140,11 @@ class AnswerRules(Value, frozen=True):
     conditions: tuple[str, ...] | None = None
     empty_is_refused: bool = False
     asked: tuple[BoundMetric, ...] = ()
-    """What a judge is asked before the metrics: whether the answer refuses, or can be given."""
+    """What a judge is asked before the metrics: whether the answer refuses, or one can be given."""
     turns: int = 0
     """How many messages before the question a judge sees."""
     history_is_evidence: bool = False
-    """Whether they may support what an answer says."""
+    """Whether these messages may support what an answer says."""
 
     def asks(self, name: str) -> bool:
         """Return whether a judge is asked this question."""
@@ -163,7 +163,7 @@ class TargetPlan(Value, frozen=True):
 
     ``make`` returns what asks it; None where ``from_value`` makes it of a ``fixture``'s value, see
     ``of_fixture``. ``settings`` are its limits, in the form of a model's; a target that
-    ``limits_itself`` keeps to them alone. ``is_remote``: another process answers. A kept answer is
+    ``limits_itself`` keeps to them itself. ``is_remote``: another process answers. A kept answer is
     found again under the same ``identity``. ``fields`` of a row are what it is shown (None: all).
     """
 
@@ -214,7 +214,7 @@ class TargetPlan(Value, frozen=True):
         return replace(self, make=lambda: target, identity=identity, takes_history=takes)
 
     def asked(self, sample: Sample) -> Sample:
-        """Return the sample as the target sees it; the places of an earlier search say nothing."""
+        """Return the sample as the target sees it: history only if sent, and no ``context_ids``."""
         if sample.context_ids is not None:
             sample = replace(sample, context_ids=None)
         return sample if self.sends_history else replace(sample, history=None)
@@ -284,7 +284,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
 
     @cached_property
     def judged(self) -> tuple[BoundMetric, ...]:
-        """The metrics that ask a model, or wait for something else."""
+        """What a judge is asked first, then the metrics that ask a model or wait for something."""
         asked = () if self.answers is None else self.answers.asked
         return (*asked, *(metric for metric in self.metrics if metric.info.is_judged))
 
@@ -307,8 +307,8 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     def runs_elsewhere(self) -> tuple[BoundMetric, ...]:
         """The metrics that another process can compute.
 
-        Not those that wait for something, nor those that are cheaper for all samples at once. Empty
-        where scores wait for a target, or for what a judge says of the answer before.
+        Not those that wait for something, come last, or are cheaper for all samples at once. Empty
+        where scores wait for a target or for what a judge says first, and without a ``source``.
         """
         is_asked_first = self.answers is not None and bool(self.answers.asked)
         if self.target is not None or self.source is None or is_asked_first:

@@ -148,7 +148,7 @@ class Gate(ABC):
         return self
 
     def for_rows(self, samples: Sequence[SampleResult]) -> Gate:
-        """Return the gate, of several metrics without those that all these rows rule out."""
+        """Return the gate; one of several metrics without those that all these rows rule out."""
         return self
 
     def lacks_samples(self, result: ScenarioResult) -> str:
@@ -188,7 +188,7 @@ def metrics_behind(gate: Gate, info: ScenarioInfo) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class BoundedGate(Gate):
-    """Bounds a figure of a score that every sample has."""
+    """Bounds a figure of one metric, or of the weighted score."""
 
     name: str
     target: str
@@ -326,7 +326,7 @@ GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GA
 
 
 def scenario_gate(name: str) -> GateKind | None:
-    """Return the gate of this name that is about no metric, None if there is none."""
+    """Return the kind of gate of this name that is about no metric, None if there is none."""
     kind = GATE_REGISTRY.get(name) if GATE_REGISTRY.defines(name) else None
     return kind if kind is not None and kind.scope == "scenario" else None
 
@@ -411,7 +411,7 @@ def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
 
 
 def largest_share(spec: ShareSpec, location: Location, *below: str) -> Bound:
-    """Return the largest share that is allowed; raises GateOptionError without a maximum."""
+    """Return the bound of a share that has a maximum; raises GateOptionError without one."""
     bound = spec.within(UNIT, higher_is_better=False)
     if bound.max is None:
         raise location.error("sets the largest share: expected a number, or 'max'", *below)

@@ -1,7 +1,4 @@
-"""The files that a promptfoo configuration names: texts, YAML, JSON, JSONL and CSV; nothing is run.
-
-Paths are relative to the configuration. Nothing is fetched.
-"""
+"""The files that a promptfoo configuration names: none is fetched, and none is run."""
 
 from __future__ import annotations
 
@@ -82,7 +79,10 @@ class Folder:
         return self._files(name)
 
     def script(self, reference: str) -> str:
-        """Return the text of a program; the reference may end in ``:`` and a function's name."""
+        """Return the text of a program; the reference may end in ``:`` and a function's name.
+
+        Raises NotTakenError as ``one``, though not for code.
+        """
         name = re.sub(r":[\w.]+$", "", reference.removeprefix("file://"))
         first, *others = self._files(name)
         if others:
@@ -140,7 +140,10 @@ class Folder:
         return Part(tree.data, tree)
 
     def rows(self, file: Path) -> Iterator[Part]:
-        """Yield the rows of a JSONL or CSV file."""
+        """Yield the rows of a JSONL or CSV file; of a CSV row that does not fit, what is wrong.
+
+        Raises NotTakenError for a file that cannot be read.
+        """
         text, shown = read_text(file), file.name
         rows = _csv_rows(text) if file.suffix.lower() == ".csv" else _jsonl_rows(text)
         for line, row in rows:
@@ -183,7 +186,7 @@ def read_text(file: Path) -> str:
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """Yield the rows of a table, each with its line; for one that is none, what is wrong with it.
+    """Yield the rows of a table, each with its line; of one that does not fit, what is wrong.
 
     Under ``""`` a row has what stands in columns without a name, joined, except the numbers of rows
     that a data frame writes first.

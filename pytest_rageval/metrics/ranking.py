@@ -123,7 +123,7 @@ _Values = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """What to ``ask`` ir-measures for; ``finish`` makes its value the score.
+    """What to ``ask`` ir-measures for; ``finish`` turns its value into the score.
 
     ``gains`` replace the grades of documents beforehand. ``between`` gives the bounds that holes
     leave; None where the measure leaves holes out by itself.
@@ -179,7 +179,7 @@ class RankingMetric:
 def score_rankings(
     metrics: Sequence[RankingMetric], samples: Sequence[Sample]
 ) -> list[list[Score]]:
-    """Return for each metric the score of each sample; one call of ir-measures scores all ids."""
+    """Return each metric's score of each sample; all with the same gains take one call."""
     by_ids = [
         sample for sample in samples if any(metric.looks_at_ids(sample) for metric in metrics)
     ]
@@ -207,7 +207,7 @@ def _score(
     value = values.get(str(sample.index))
     if value is None and _can_find(sample, _judged(sample, dict(measure.gains))):
         return Score(metric.name, None, reason="ir-measures gave no figure")
-    # A search without results scores 0, as with trec_eval -c.
+    # A search without results scores 0, as with trec_eval -c; so does one with nothing to find.
     details = _holes(metric, measure, ranked)
     return Score(metric.name, measure.finish(value or 0.0), details=details)
 

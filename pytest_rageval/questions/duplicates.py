@@ -55,7 +55,7 @@ class AskedBefore:
         self._places: defaultdict[frozenset[str], defaultdict[_Pair, list[int]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        """By what must be equal, the questions that have a pair of characters."""
+        """By what must be equal and a pair of characters, the places of questions in ``_asked``."""
 
     def add(self, row_id: str, question: str, answer: str) -> None:
         """Remember a question."""
@@ -68,7 +68,7 @@ class AskedBefore:
     def find(self, question: str, answer: str) -> str | None:
         """Return the id of a question that is nearly the same, or None.
 
-        That is one with the same letters, else the first of the others.
+        One with the same letters counts first, whatever its answer; else the one asked earliest.
         """
         asked, replied = _Text(question), _Text(answer)
         if asked.letters in self._same:

@@ -98,7 +98,7 @@ class _Wanted:
     """What a test of a metric with ``alpha`` is to see; ``span`` is the width of its range."""
 
     metric: str
-    is_up: bool
+    is_up: bool  # more is better
     span: float
     max_drop: float
     is_relative: bool

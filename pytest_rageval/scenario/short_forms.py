@@ -10,7 +10,7 @@ from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 ABSENT: Any = object()
 """Stands for a value that is not there, not even null."""
 
-# Section -> the key that a bare value in its place is the value of.
+# Section -> the key whose value a bare value in its place is.
 _SHORT_FORMS: Final = {
     "dataset": "path",
     "judge": "model",
@@ -27,7 +27,7 @@ _SHORT_FORMS: Final = {
 _ON_OR_OFF: Final = ("citations", "refusals", "conversation", "fill", "diagnose")
 """The sections that ``true`` and ``false`` switch."""
 _INNER: Final = {"price": "input", "controls": "mode"}
-"""The same for values inside of a model, by their own key."""
+"""As ``_SHORT_FORMS``, for the keys of a model."""
 
 CHECKS: Final = {"mean", "lower_bound", "quantile", "agreement", "selective", "aurc"}
 """What gates check of one metric."""
@@ -59,7 +59,7 @@ TYPE_BY_KEY: Final = {
 def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
     """Return the key that a bare value at ``path`` is short for, "" if none.
 
-    ``present`` are the keys that are there.
+    ``present`` are the keys of the mapping at ``path`` that the value would change.
     """
     path = _of_scenario(path)
     if not path:
@@ -95,7 +95,7 @@ def expanded_short_form(path: YamlPath, value: Any) -> dict[str, Any] | None:
 
 
 def expand_short_forms(tree: YamlTree, path: YamlPath) -> None:
-    """Turn the short forms that ``path`` leads through into mappings."""
+    """Turn the short forms of ``tree`` that ``path`` leads through into mappings, in place."""
     for length in range(1, len(path)):
         parent = path[:length]
         found = value_at(tree.data, parent)
@@ -166,7 +166,7 @@ def names_profile(data: Any, name: Any) -> bool:
 
 
 def is_metric_gate(path: YamlPath) -> bool:
-    """Return whether ``path`` is where a gate has the checks of a metric; any name may be one."""
+    """Return whether ``path`` is where a gate checks a metric; any name may be a metric's."""
     inside = _of_scenario(path)
     is_gate = inside[:1] == ("gates",) and inside[1:2] != ("compare_fail",)
     is_named = is_gate and 0 < metric_step(path) == len(path) - 1

@@ -4,7 +4,9 @@ The rows are divided into classes that do not depend on a new score: answers tha
 they were, answers that changed, and both by how they scored before. With Y and f the new and the
 older scores, W a class's share of all weight,
 
-    mean = Σ W (c·mean(f of all) + mean(Y - c·f of the asked)),   c = 1 if unchanged, else 1/2
+    mean = Σ W (c·mean(f of all) + mean(Y - c·f of the asked))
+
+with c = 1 for unchanged answers, 0 for rows without an older score (their own class), else 1/2.
 
 A class is a control variate of its own: rows that scored alike before are likely to do so again
 (post-stratification; Cochran 1977, 5A.9). The factor c is fixed, since a factor that is found from
@@ -47,10 +49,10 @@ from pytest_rageval.stats.weights import group_numbers, is_scored, rescale
 from pytest_rageval.stats.wording import counted
 
 LEAST_ASKED: Final = 10
-"""With fewer rows asked, unless these are all rows, there is no estimate."""
+"""With fewer asked rows that have a score, unless these are all rows, there is no estimate."""
 
 LEAST_IN_CLASS: Final = 5
-"""A class of older scores has so many asked rows, or groups, and a draw so many of a stratum."""
+"""The least asked rows, or groups, of a class of older scores, and of a stratum in a draw."""
 
 MOST_CLASSES: Final = 8
 """A stratum has so many classes of older scores at most: each is an eighth of it or more."""
@@ -79,8 +81,8 @@ def estimates_of(
     """Return the mean of each metric, and of the weighted score, over all rows of the data set.
 
     ``result`` has a sample for each row, those that were not drawn as skipped ones. An asked row
-    without a score is none of the rows, as in a run that asks all; nor is one that was not asked
-    and to which the metric did not apply in the older run.
+    without a score does not count, as in a run that asks all; nor does one that was not asked and
+    to which the metric did not apply in the older run.
     """
     info, sample = result.info, result.info.sample
     assert sample is not None

@@ -32,9 +32,9 @@ class Template:
     ``fields`` and ``variables`` are those that it names. A text that is nothing but the place of a
     field becomes the field itself: contexts stay a list, numbers stay numbers, and what the row
     lacks is null. Anywhere else a field is put as text: of a list of texts, these with a blank line
-    between them; of ``{history}``, a line for each message, and nothing in a first turn.
-    ``{{question}}`` is the text ``{question}`` itself.
-    Raises TargetError for a name that is no field.
+    between them; of ``{history}``, a line for each message, and nothing in a first turn; of other
+    values, their JSON. ``{{question}}`` is the text ``{question}`` itself. Raises
+    TargetError for a name that is no field.
     """
 
     def __init__(self, value: Any) -> None:
@@ -52,7 +52,7 @@ class Template:
     ) -> Any:
         """Return the value with the sample's fields; ``escape`` is for their texts, not variables'.
 
-        Raises TargetError where the row has no question, or lacks what a longer text needs.
+        Raises TargetError where the row lacks the question or what a longer text names.
         """
         return change_texts(self.value, _Filling(sample, variables, escape).text)
 
@@ -189,8 +189,9 @@ def arguments_of(
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
     of a sample, that field; the only other one without a default, the question, unless a parameter
-    gets that or the sample. ``history`` keeps its default in a first turn. Raises TargetError for a
-    parameter that nothing fills and for an option without a parameter.
+    gets that or the sample. ``history`` keeps its default in a first turn. A function that does not
+    say its parameters gets the question. Raises TargetError for a parameter that nothing fills and
+    for an option without a parameter.
     """
     try:
         signature = inspect.signature(function)

@@ -64,7 +64,7 @@ _FORMS: Final = {
     ),
     "file": rf"[\[［【][^\[\]［］【】()\n]{{0,200}}?{EXTENSION}(?:{_SEPARATOR}[^\[\]［］【】\n]"
     rf"{{1,200}})?[\]］】](?!\()",
-    # Behind a word of three letters or more: km² is a unit.
+    # Behind a sign, a Chinese character, or three letters of a word: km² is a unit.
     "superscript": (
         r"(?:(?<=[.,;:!?。，；：！？\"”’」』\u4e00-\u9fff])|(?<=[^\W\d_]{3}))"
         r"[⁰¹²³⁴-⁹]+(?:\s?[,，⁻–˒]\s?[⁰¹²³⁴-⁹]+)*(?!\w)"
@@ -83,7 +83,7 @@ _FUNCTION: Final = re.compile(r"\b(?:sin|cos|tan|cot|log)\Z")
 _ARGUMENT: Final = re.compile(r"\(|\s?[b-zα-ω](?!\w)")
 _GOES_ON: Final = re.compile(r"\s?\w")
 
-_MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")
+_MAYBE: Final = re.compile(r"[\[【［(（¹²³⁰⁴-⁹]")  # what a marker begins with
 _CODE: Final = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1\s*?$|\Z)|(`+)[^\n]+?\2", re.MULTILINE | re.DOTALL
 )
@@ -168,7 +168,7 @@ def _own_markers(text: str, pattern: str) -> Iterator[Marker]:
 
 
 def _sources(marker: str, style: str) -> tuple[Source, ...]:
-    """Return the numbers or names in a marker; none if a range runs downwards, or far."""
+    """Return the numbers or names in a marker; () as for ``_items``."""
     if style == "own":
         is_list = _LIST_OF_NUMBERS.fullmatch(marker.strip())
         return _items(marker) if is_list else (marker.strip(),)
@@ -209,7 +209,7 @@ def _items(body: str) -> tuple[Source, ...]:
 def _without_sections(sources: tuple[Source, ...], names: frozenset[str]) -> tuple[Source, ...]:
     """Return sources without a section of the one before it, as in ``a.pdf, Section 4.2``.
 
-    So it is if that one is among ``names``, and none of these begins as a section.
+    They stay where the one before is not among ``names``, or one of these begins as a section.
     """
     has_section = any(_SECTION.fullmatch(str(source)) for source in sources[1:])
     if not has_section or any(map(_SECTION.match, names)):

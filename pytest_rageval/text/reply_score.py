@@ -1,4 +1,4 @@
-"""Reads a score from a judge's reply: the value of a key of JSON, or a line that is nothing else.
+"""Reads a score from a judge's reply: the value of a key of JSON, or a line with nothing else.
 
 Sentences are not read: those about an answer are full of numbers, and a judge that is asked again
 costs less than a wrong verdict.
@@ -73,10 +73,10 @@ class _Line:
 def read_score(text: str, low: float, high: float) -> float:
     r"""Return the score from ``low`` to ``high`` that the reply ``text`` states.
 
-    Where a key of its JSON states it, the value of that key alone does; else a line that is nothing
-    but the score, such as ``Score: 4`` or ``4/5``, at the beginning or the end. Raises
-    UnreadableReplyError if there is none, if several differ, for one on another scale or out of
-    range, and for one that is taken back.
+    It is the value of a key of the reply's JSON; without such a key, a line that is nothing but the
+    score, such as ``Score: 4`` or ``4/5``, at the beginning or the end. Raises UnreadableReplyError
+    if there is none, if several differ, for one on another scale or out of range, and for one that
+    is taken back.
 
     >>> read_score("得分：４分", 0, 5), read_score("3.5/5\nThe date is missing.", 0, 5)
     (4.0, 3.5)
@@ -111,7 +111,7 @@ def read_level(text: str, low: float, high: float) -> float:
     """Return the level that the reply to a question of few levels states, such as 0 or 1.
 
     Raises UnreadableReplyError as ``read_score``, for what is no whole number, for a line among
-    others without JSON, and for one of 0 and 1 if the reply says the opposite.
+    others without JSON, and, where ``high`` is 1, if the reply says the opposite of its level.
 
     >>> read_level('{"reason": "It names the fee.", "score": 1}', 0, 1)
     1.0
@@ -226,10 +226,7 @@ def _announces_others(line: str) -> bool:
 
 
 def _begun(row: str, end: int, scale: _Scale) -> Iterator[_Line]:
-    """Yield the named score that a row begins with; words follow.
-
-    No other line may differ from it.
-    """
+    """Yield the named score that a row begins with; words follow."""
     found = re.match(_PHRASES["numbered"][0], row[:_LONGEST_LINE])
     name = found["name"] or "" if found else ""
     is_named = _names_the_score(name) and "level" not in name

@@ -48,7 +48,7 @@ def unfinished(document: Any) -> str:
 
 
 def _planned(run: Any) -> int:
-    """Return how many samples the run of a log was to have, 0 if it does not say."""
+    """Return how many samples the run of a log was to have, 0 if that is not known."""
     named = run if isinstance(run, Mapping) else {}
     dataset, config = _mapping(named.get("dataset")), _mapping(named.get("config"))
     count, limit, epochs = dataset.get("samples"), config.get("limit"), config.get("epochs")
@@ -138,7 +138,7 @@ def row_of_promptfoo(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def beside_variables(variables: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variables of a test and what was found, where it says something else."""
+    """Return the variables, and of what was ``found`` all but null and what they say already."""
     more = {
         name if name not in variables else f"promptfoo_{name}": value
         for name, value in found.items()

@@ -30,13 +30,13 @@ _OF_NO_USE: Final = (
     | {"tag", "run", "runid", "runname", "runtag", "system"}
     | {"", "index", "unnamed0"}  # what pandas writes before the columns
 )
-"""Columns that say nothing of a judgement; any other one of numbers may be the grade, or score."""
+"""Columns that say nothing of a judgement; any other one of numbers may be the grade or score."""
 
 _FLAGS: Final = ("true", "false")
 
 _LISTED: Final = 5
 _HEADER_LINES: Final = 1000
-"""How many lines may come before the first row: blank ones, and comments."""
+"""In how many lines the first is looked for that is neither blank nor a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class _Layout:
     is_json: bool = False
     has_header: bool = True
     names: tuple[str, ...] = ()
-    """Those of all columns."""
+    """The names of all columns; () without a header."""
     spare: tuple[tuple[str, Any], ...] = ()
-    """Name and position of each column of unknown meaning."""
+    """Name, and position or key, of each column of unknown meaning."""
 
 
 def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
@@ -79,8 +79,9 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
     """Return the documents of each query, best first; None for a file that is no such table.
 
     Ordered by score as TREC runs are, or by rank. Three columns without a header end in a rank if
-    that is 1, 2, 3 ... (or 0, 1, 2 ...) for every query, else in a score. Raises ScenarioError
-    where such numbers fall (3, 2, 1): they may be ranks or scores.
+    that is 1, 2, 3 ... (or 0, 1, 2 ...), in any order, for every query, else in a score. Raises
+    ScenarioError with the first problems, and where such numbers fall from line to line (3, 2, 1):
+    they may be ranks or scores.
     """
     layout = _layout(file)
     if layout is None:
@@ -171,7 +172,7 @@ def _json_layout(text: str) -> _Layout | None:
 
 
 def _named(cells: Sequence[str]) -> _Layout | None:
-    """Return the positions of the columns in a header; None where it is none."""
+    """Return the positions of the columns in a header; None for a line that is none."""
     keys = list(map(name_key, cells))
 
     def at(names: frozenset[str]) -> int | None:
@@ -209,7 +210,7 @@ class _Entries:
     _problems: list[tuple[int, str]] = field(default_factory=list)
     _numbers: dict[str, None] = field(default_factory=dict)
     _texts: set[str] = field(default_factory=set)
-    """The columns of unknown meaning with a number, and with a text in any row."""
+    """The columns of unknown meaning that hold a number, and those that hold a text, in any row."""
 
     def by_query(self, done: str, column: str) -> dict[str, dict[str, float]]:
         """Return the values by query and document; raises ScenarioError with what is wrong.
@@ -287,6 +288,7 @@ class _Entries:
             raise self.file.refuse("empty: a header and no rows")
 
     def _entry(self, text: str) -> tuple[str, str, float] | str:
+        """Return query, document and value of a row, or what is wrong with it."""
         try:
             cells: Any = (
                 read_json(text) if self.layout.is_json else _split(text, self.layout.delimiter)

@@ -98,7 +98,7 @@ def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sa
 def check_named_columns(
     binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], *, is_asked: bool
 ) -> None:
-    """Note each metric whose column no row fills, or is a target's value where none is asked."""
+    """Note each metric whose column no row fills, or only a target could, where none is asked."""
     named = [(metric.info.column, metric.position) for metric in metrics if metric.info.column]
     if not named:
         return
@@ -133,7 +133,7 @@ class _Lack(Struct):
     needs: list[str]
     hint: str
     reason: str
-    is_missed: bool
+    is_missed: bool  # they have no column
 
     @property
     def is_plain(self) -> bool:
@@ -169,7 +169,7 @@ class _Columns(Struct):
     missed: dict[str, None] = field(default_factory=dict)
     """The fields that lack a column."""
     problems: list[_Lack] = field(default_factory=list)
-    """For each field of a metric what is the matter."""
+    """What is the matter, for each field that a metric lacks."""
 
     def check(self, metric: BoundMetric) -> None:
         """Note the fields that a metric lacks."""
@@ -188,12 +188,12 @@ class _Columns(Struct):
             self.problems.append(lack)
         others = info.or_needs - self.present
         if others and not started and set(self._proposed(others)) == others:
-            self.missed = known | dict.fromkeys(sorted(others))  # there are columns for these
+            self.missed = known | dict.fromkeys(sorted(others))  # columns look like these
 
     def hint(self, *, asks: bool) -> str:
         """Return the columns that there are, and the line that maps the fields that were missed.
 
-        ``asks`` says that the scenario has a target.
+        ``asks`` says that a target answers.
         """
         proposed = self._proposed(self.missed)
         parts = [f"Columns: {', '.join(self.dataset.columns[:_SHOWN])}"]
@@ -337,11 +337,11 @@ def _of_unread(
 def _of_kept(
     binding: Binding, metrics: Sequence[BoundMetric], shown_fields: frozenset[str] | None
 ) -> Mapping[str, str]:
-    """Return what to say where a target returns no contexts, or no ids, and the rows' stay.
+    """Return what to say where a target returns no contexts, or no ids: those of the rows stay.
 
     Under ``retrieved_ids`` for rankings, which measure by contexts where there are no ids; under
-    ``contexts`` for all others. Nothing where the rows' are what the target answers from: it is
-    shown them (``shown_fields``), or the key_map names them.
+    ``contexts`` for all others. Nothing where the target answers from those of the rows: they are
+    among the ``shown_fields`` (None, that it may see any, does not tell), or in the key_map.
     """
     found = {}
     meant = binding.scenario.dataset.key_map.keys() | (shown_fields or frozenset())
@@ -394,7 +394,7 @@ def _asked_by_a_test(binding: Binding) -> str:
 
 
 def check_pools(binding: Binding, cases: Sequence[Case], metrics: Sequence[BoundMetric]) -> None:
-    """Refuse metrics that estimate by what was left unjudged on purpose, where nothing was."""
+    """Note metrics that estimate by documents left unjudged on purpose, where there are none."""
     if not any(metric.info.needs_pool for metric in metrics):
         return
     judged = [case.reference_ids or {} for case in cases if isinstance(case, Sample)]

@@ -66,16 +66,16 @@ def admitted(plan: Plan, sample: Sample) -> Sample | None:
         return sample
     if plan.empty_answer == "missing":
         return replace(sample, answer=None)
-    # A system under test of rag_eval or DB-GPT that answers nothing has failed.
+    # None is that of rag_eval's and DB-GPT's files, whose system has failed if it answers nothing.
     is_error = plan.empty_answer == "error" or plan.target is not None
     return None if is_error else sample
 
 
 def worst_score(plan: Plan, bound: BoundMetric, sample: Sample) -> Score | None:
-    """Return the score that an empty answer gets without being judged, None where it is judged.
+    """Return the score that an empty answer gets unseen, None where the metric looks at it.
 
-    Its value is the worst end of the metric's range, None where that has no end. Only metrics that
-    ask a model about the answer are concerned; others score ``""`` by their own definition.
+    Its value is the worst end of the metric's range, None where that has no end. Only metrics with
+    ``empty_is_worst`` are concerned; others score ``""`` by their own definition.
     """
     info, column = bound.info, bound.column
     if plan.empty_answer != "worst" or not info.empty_is_worst or "answer" not in info.needs:
@@ -114,8 +114,8 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     """Return the result of ``case``: scored, or the reasons why it is not.
 
     ``judgement`` is what was asked about it beforehand: its answer, and the scores of the metrics
-    that ask a model. The outcome is ``error`` for an invalid row; scoring alone says no more: for
-    a sample without an answer, too, it is the default, ``passed``.
+    that ask a model. The outcome is ``error`` for an invalid row, else ``passed``, even without an
+    answer: whether a case passes is decided later.
     """
     if isinstance(case, InvalidRow):
         return invalid_result(plan, case)
@@ -233,13 +233,13 @@ def skipped_result(plan: Plan, case: Case) -> SampleResult:
 
 
 def stop_reason(plan: Plan) -> str:
-    """Return why samples are not asked about."""
+    """Return why the samples after a certain verdict are not asked about."""
     bound = f" at error bound {plan.info.stop:g}" if plan.info.stop else ""
     return f"{NOT_ASKED}decided{bound}"
 
 
 def left_out_result(plan: Plan, case: Case) -> SampleResult:
-    """Return the result of a sample that is not asked about."""
+    """Return the result of a sample that is not asked about, since the verdict is certain."""
     found = unscored_result(plan, case)
     reasons = dict.fromkeys(found.scores, stop_reason(plan))
     return replace(found, outcome="skipped", reasons=reasons, dataset_row=None)
@@ -248,15 +248,13 @@ def left_out_result(plan: Plan, case: Case) -> SampleResult:
 def score_of_metric(
     plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringContext
 ) -> Score:
-    """Return what one metric says; what it raises is its error, and ends no run."""
+    """Return what one metric says; what it raises is its error on this sample, and ends no run."""
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
     if missing:
         return score_without(plan, bound, missing)
     if bound.info.empty_is_worst and (worst := worst_score(plan, bound, sample)) is not None:
         return worst
-    # A metric may be user code: whatever it raises or returns is its error on this sample, shown
-    # with the sample, and must not end the run.
     try:
         if bound.batch is not None and plan.batches.has(sample):
             return checked_score(bound.column, plan.batches.score(bound, sample))
@@ -273,7 +271,7 @@ def score_of_metric(
 
 
 def score_without(plan: Plan, bound: BoundMetric, missing: Collection[str]) -> Score:
-    """Return why a metric has no score: a row need not have a field, a target has to answer."""
+    """Return a score without a value: an error where a target gave too little, else the reason."""
     name = bound.column.name
     lacks = f"no {' and no '.join(NAMED.get(field, field) for field in missing)}"
     if (plan.target is not None or plan.is_given) and ANSWERED_FIELDS.issuperset(missing):

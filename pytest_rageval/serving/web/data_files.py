@@ -28,7 +28,7 @@ MOST_MB: Final = 50
 _MOST_LISTED = 300
 _MOST_SEEN = 20_000
 _DEEPEST = 8
-_MOST_BYTES: Final = 60
+_MOST_BYTES: Final = 60  # of a name without its suffix
 _LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
@@ -66,8 +66,8 @@ class DataFiles:
         """Write an upload into our folder below ``home``, and return its name.
 
         Refuses what is empty, of no known format, or a scenario in place of data; ``parts`` refuse
-        what is too large. What is there already is never replaced: the same file is taken, another
-        gets a number.
+        what is too large. What is there already is never replaced: where it is the same file, that
+        is taken, else the upload gets a number.
         """
         folder = self._folder(home)
         stem, suffix = _safe(name)
@@ -178,7 +178,7 @@ def _refuse_scenario(path: Path) -> None:
 
 
 def _placed(temporary: Path, folder: Path, name: tuple[str, str], digest: str) -> Path:
-    """Move a file to the first name that is free, unless one of them is the same file."""
+    """Move a file to the first name that is free; return an equal file under an earlier name."""
     stem, suffix = name
     for number in range(1, 1000):
         path = folder / f"{stem}{'' if number == 1 else f'-{number}'}{suffix}"
