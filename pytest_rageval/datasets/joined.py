@@ -158,6 +158,8 @@ class Answers:
     ) -> None:
         """Take the rows; raises ScenarioError for broken ones, and for a missing or repeated key.
 
+        Where ``extra_rows`` are ignored, one without a key is such, and a key may repeat that no
+        row of the first file has: ``check_joined`` tells.
         ``of_answers`` are the fields that the scenario has read beside those that all data have.
         """
         self.sha256 = sha256
@@ -172,6 +174,7 @@ class Answers:
         """The columns of the first file with a value in any row."""
         self._by_key: dict[str, Row] = {}
         self._used: set[str] = set()
+        self._repeated: dict[str, Problem] = {}
         problems = [problem for row in rows if (problem := self._add(row)) is not None]
         if problems:
             more = len(problems) - _LISTED
@@ -183,6 +186,9 @@ class Answers:
         if isinstance(row, BrokenRow):
             return Problem(place, row.reason)
         value = _text_at(row, _key_column(row, self._spec.key))
+        ignores = self._spec.extra_rows == "ignore"
+        if value is None and ignores:
+            return None
         if value is None:
             columns = ", ".join(list(row.fields)[:20])
             return Problem(place, f"no {self._spec.key!r} (answers.key). Columns: {columns}")
@@ -196,9 +202,13 @@ class Answers:
         hint = (
             "" if self._spec.merge_rows else "; if they are one row, write answers.merge_rows: true"
         )
-        return Problem(
+        problem = Problem(
             place, f"{self._spec.key} {shorten(value)!r} is here twice (first on {earlier}){hint}"
         )
+        if not ignores:
+            return problem
+        self._repeated.setdefault(value, problem)
+        return None
 
     def joined(
         self, rows: Iterable[Row | BrokenRow], shown: str, key_map: Mapping[str, str]
@@ -314,11 +324,14 @@ class Answers:
     def _is_field(self, column: str, key_map: Mapping[str, str]) -> bool:
         return column in key_map.values() or self._field_of(column, key_map) != ""
 
-    def refuse_unused(self, shown: str) -> None:
+    def check_joined(self, shown: str) -> None:
         """Raise ScenarioError for rows of this file that no row of the first has joined.
 
-        For after all rows are joined. Not if ``extra_rows`` allows them.
+        For after all rows are joined. If ``extra_rows`` allows them, only for two of one key that
+        is joined.
         """
+        if problems := [self._repeated[key] for key in self._repeated if key in self._used]:
+            raise ScenarioError(problems[:_LISTED])
         unused = [key for key in self._by_key if key not in self._used]
         if unused and self._spec.extra_rows == "error":
             first = self._by_key[unused[0]]

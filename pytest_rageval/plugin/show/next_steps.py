@@ -54,7 +54,7 @@ _CHILD = "pytest_rageval.plugin.child"
 # An option at fault begins a message, or stands behind the path of the scenario in it:
 # "--rag-set=x=1: ...", "qa.yaml: --rag-where a=b: ...".
 _OPTION_AT_FAULT = re.compile(r"^(?:[^\n:]*: )?(?:--rag-|RAGEVAL_)[^\n:]*: ", re.MULTILINE)
-_LACKS_ANSWERS = re.compile(r"needs 'answer'.*under 'target'", re.DOTALL)
+_LACKS_ANSWERS = re.compile(r"needs? 'answer'.*under 'target'", re.DOTALL)
 
 
 @dataclass(frozen=True)

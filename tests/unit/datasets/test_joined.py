@@ -124,7 +124,11 @@ def test_rows_that_belong_to_none_are_refused_or_left_out(
     message = "given.jsonl:3: gold.csv has no row for id 'q7'; if that is right, write "
     assert refused(GOLD, more) == f"{message}answers.extra_rows: ignore"
     assert refused(GOLD, more, limit=1).startswith(message)
-    assert len(samples(join(GOLD, more, extra_rows="ignore"))) == 2
+    others = '{"answer": "y"}\n{"id": null, "answer": "z"}\n{"id": "q7", "answer": "w"}\n'
+    assert len(samples(join(GOLD, more + others, extra_rows="ignore"))) == 2
+    again = GIVEN.splitlines()[0]
+    twice = refused(GOLD, f"{more}{again}\n{again}\n", extra_rows="ignore")
+    assert twice.startswith("given.jsonl:4: id 'q2' is here twice (first on line 1)")
     assert [one.answer for one in samples(join(limit=1))] == ["a"]
 
 
