@@ -319,6 +319,7 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
             "judged_by": {"x": "1"},
             "cause": "unknown",
             "replies": replies,
+            "left_out": {"x": "row"},
         }
         marked = dataclasses.replace(result.samples[0], **said_of)
         info = dataclasses.replace(
