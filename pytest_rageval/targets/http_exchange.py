@@ -336,10 +336,8 @@ def missing_variables(where: str, value: Any) -> Iterator[str]:
         yield f"{where}: holds characters that no header has"
 
 
-def display_url(url: str, variables: Mapping[str, str] | None = None) -> str:
-    """Return a URL with the values of ``variables``, without user, password and query."""
-    if variables is not None:
-        url = _VARIABLE.sub(lambda found: variables.get(found[1], ""), url)
+def display_url(url: str) -> str:
+    """Return a URL without user, password and query."""
     return redaction.shown_url(url)
 
 

@@ -27,7 +27,6 @@ from pytest_rageval.targets.http_exchange import (
     Exchange,
     RequestMaker,
     display_url,
-    environment,
     filled_in,
     headers_filled_in,
     missing_variables,
@@ -161,7 +160,7 @@ class HttpOptions(TargetOptions):
             part = plain.pop(name, None)
             if part:
                 plain[name] = digests(part if isinstance(part, dict) else {name: part})
-        place = display_url(self.url, environment(self.url))
+        place = display_url(filled_in(self.url))
         whole = [self.url, filled_in(without_credentials(self.url))]
         return {**plain, "url": place, "whole_url": digests({"url": whole})["url"]}
 

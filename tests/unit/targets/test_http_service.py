@@ -537,6 +537,7 @@ def test_another_server_body_or_header_is_another_target(monkeypatch: pytest.Mon
         ({"body": {"secret": "${APP_SECRET}", "q": "{question}"}}, False),
         ({"url": "http://h.test/ask?k=${APP_API_KEY}"}, False),
         ({"url": "http://${PIPELINE}:${APP_PASSWORD}@h.test/ask"}, False),
+        ({"url": "http://h.test/${APP_TOKEN}/ask"}, False),
     ],
 )
 def test_another_value_of_a_variable_is_another_target_unless_it_is_a_secret(
@@ -549,7 +550,7 @@ def test_another_value_of_a_variable_is_another_target_unless_it_is_a_secret(
         for name in names:
             monkeypatch.setenv(name, value)
         found.append(options.identity())
-        hidden = {name: value for name, value in found[-1].items() if name != "url"}
+        hidden = {name: one for name, one in found[-1].items() if name != "url" or not is_another}
         assert value not in json.dumps(hidden)
     assert (found[0] != found[1]) is is_another
 
