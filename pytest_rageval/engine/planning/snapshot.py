@@ -75,8 +75,12 @@ def hash_text(value: object) -> str:
 
 
 def hashes_in(definition: str) -> int:
-    """Return how many options of a metric's definition are hidden, with a hash behind each."""
-    return len(re.findall(r"#[0-9a-f]{4}(?=, |\)$)", definition))
+    """Return how many options of a metric's definition are hidden, with a hash behind each.
+
+    >>> hashes_in("near v1 (url=https://h.test/#1a2b)"), hashes_in("m v1 (key=***#1a2b) by gpt-4o")
+    (1, 1)
+    """
+    return len(re.findall(r"#[0-9a-f]{4}(?=, |\)(?: |$))", definition))
 
 
 def shown_value(text: str) -> str:
