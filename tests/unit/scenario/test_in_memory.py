@@ -25,6 +25,8 @@ TEXTS = [
     "name: s\nmetrics: [em]\ndataset: r.jsonl\ncompare: main\ncorpus: c.jsonl\nbands: {good: 1}\n",
     "name: s\nmetrics: [em]\ndataset: r.jsonl\njudge: {profile: m, retries: 1}\n"
     "models: {m: {model: big, temperature: 1}, big: {model: small}}\n",
+    "name: s\nmetrics: [em]\ndataset: r.jsonl\ntarget: {profile: m}\n"
+    "models: {m: {model: big, base_url: 'http://x/v1'}, big: {model: small}}\n",
     "scenario_name: s\nmetrics: [em]\ndataset: r.jsonl\nruntime: {max_samples: 2}\n",
     "qrels_path: q.txt\nrun_path: r.txt\nname: s\nir_metrics: [mrr, recall]\nks: [1, 5]\n",
 ]
