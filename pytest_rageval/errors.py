@@ -8,7 +8,7 @@
     │   ├── BaselineError      a saved run that cannot be compared with
     │   │   └── NoBaselineError   there is none of that name
     │   ├── DuplicateNameError two scenario files with the same name
-    │   └── OptionError        on the command line, in the ini file or the environment
+    │   └── OptionError        on the command line, in the ini file, the environment or Python
     └── MissingExtraError      an optional package is not installed
 
 Other modules define further UserErrors and RagevalErrors. The plugin shows a UserError without a
@@ -75,7 +75,7 @@ class ScenarioError(UserError):
 
 
 class OptionError(UserError):
-    """A command-line option, ini value or environment variable cannot be used."""
+    """An option, ini value, environment variable or argument of Python code cannot be used."""
 
 
 class BaselineError(UserError):

@@ -78,8 +78,8 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     the metrics that ask no model; it is left open. Without one all is done in this process.
 
     It may be called while an event loop runs. Raises ScenarioError, which lists all problems, when
-    the scenario or its data cannot be used, OptionError for other arguments, and MissingExtraError
-    for a ``dataset`` that only pyarrow can read.
+    scenario or data cannot be used, BaselineError for a saved run that cannot be compared with,
+    OptionError for other arguments, and MissingExtraError for data that only pyarrow can read.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
@@ -183,7 +183,7 @@ def plan_of(  # noqa: PLR0913  (what ``evaluate`` takes)
     *,
     writes: bool = False,
 ) -> Plan:
-    """Return the plan of what ``evaluate`` was given; raises ScenarioError and OptionError.
+    """Return the plan of what ``evaluate`` was given; raises its UserErrors.
 
     ``writes``: whether files of the run are written, which may take the place of others.
     """

@@ -43,7 +43,7 @@ _TIMES_LONGER_UNEQUAL: Final = 1.5
 """The same where no answer is its reference: em would be 0 for right and wrong ones alike."""
 
 _OF_GROUPS: Final = ("stringem", "rouge-l")
-"""For groups of right answers, of which an answer has to hold one each."""
+"""For groups of right answers: an answer has to hold one of each group."""
 
 _SEARCH: Final = ("recall@5", "mrr")
 _SENTENCE: Final = 60
@@ -121,9 +121,9 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
 
 
 def _with(found: Measures, more: OfAnswers) -> Measures:
-    """Return the measures with those of refusals and citations, which have the weight 0.
+    """Return the measures with those of refusals and citations, which weigh 0 beside others.
 
-    What a judge would measure is then left for later.
+    Where only a judge would measure anything else, that is left for later.
     """
     groups = (*more.groups, *(name for name in found.groups if name not in more.columns))
     found = replace(found, of_answers=more, groups=groups[:_SHOWN_GROUPS])
@@ -339,7 +339,7 @@ _BY_ITS_FIELD: Final = {"must_satisfy": "must_satisfy", "nugget_recall": "nugget
 def _judged(mapped: Mapped) -> tuple[str, ...]:
     """Return the metrics that a judge can give, by the fields and what a target would add."""
     has = mapped.fields.keys()
-    # Without contexts only for a target, which may give some, where no field has its own metric.
+    # Without contexts only for a target, which may give some, and if no field has its own metric.
     is_grounded = "contexts" in has or not has & {"answer", "must_satisfy", "nuggets"}
     names = ["faithfulness"] if is_grounded else []
     names += ["context_recall"] if {"contexts", "references"} <= has else []

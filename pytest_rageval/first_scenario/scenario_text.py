@@ -64,9 +64,9 @@ _SCRIPTS: Final = {
 class Draft:
     """All that the text of a scenario says.
 
-    ``dataset`` are the keys of the data other than ``key_map``; ``target`` is asked where the data
-    have no answers, and ``is_written`` if it is the user's, not a function that is still to be
-    written; ``tried`` is what the first rows gave, None before that.
+    ``dataset`` are the keys of the data other than ``key_map``; ``target`` is asked for what the
+    data lack, answers or what a search found; ``is_written``: it is the user's own, not a function
+    that is still to be written; ``tried`` is what the first rows gave, None before that.
     """
 
     name: str
@@ -83,8 +83,8 @@ class Draft:
 def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
     """Return the fields that a ``key_map`` has to name, each with its column.
 
-    Not those whose column alone has a documented name, unless the user said that it is this one, or
-    it is the answer and there are variants.
+    A field is left out if its column is the only one with a documented name of it, unless the user
+    named the column, or the field is the answer and there are variants.
     """
     columns = [column.name for column in table.columns]
     return {
@@ -131,7 +131,7 @@ def _dataset(draft: Draft) -> list[str]:
 
 
 def _in_a_line(label: str, names: list[str]) -> Iterator[str]:
-    """Yield a comment with the names that fit into a line, and how many more; none for no name."""
+    """Yield a comment with the names that fit into a line, and how many more; nothing for none."""
     shown: list[str] = []
     for name in names:
         if cells(f"{label}: {', '.join([*shown, name])}") > _WIDTH - 12:  # " and 999 more"

@@ -225,7 +225,7 @@ def _make(options: AgreementSpec, location: Location) -> list[Gate]:
 
 
 def ends_of_coefficient(coefficient: str) -> tuple[float, float]:
-    """Return where a coefficient can lie; of ``bias``, that is in a metric's units, anywhere."""
+    """Return where a coefficient can lie; ``bias``, in the units of a metric, may be anywhere."""
     if coefficient in ("sensitivity", "specificity", "auc"):
         return UNIT
     return (-1e9, 1e9) if coefficient == "bias" else (-1.0, 1.0)

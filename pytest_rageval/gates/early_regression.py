@@ -203,7 +203,7 @@ def _left(gate: FallGate, metric: str, now: float, before: float) -> float:
 class _Fall:
     """What is ``left`` of the fall that a metric may have, and whether ``pairs`` are enough.
 
-    ``known`` are the samples that have a score in the baseline.
+    ``known`` are the indices of the samples that weigh something and have a score in the baseline.
     """
 
     left: GrowingSum

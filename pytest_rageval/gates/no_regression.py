@@ -125,8 +125,8 @@ def _gates(
 ) -> list[Gate]:
     """Return a gate for each run to compare with.
 
-    With several runs, the names of the gates say which run and, if it is a single one, which
-    metric. ``always_named``: they say the metric with one run, too.
+    With several runs, the names of the gates say which run and, if there is only one, which metric.
+    ``always_named``: with one run they say the metric, too.
     """
     known = targets_of(location.info)
     for name in options.metrics:

@@ -1,4 +1,4 @@
-"""The gates of ``no_regression``: they fail where a metric fell, as their ``mode`` judges."""
+"""The gates of ``no_regression`` and ``compare_fail``: they fail where a metric fell."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class RegressionGate(FallGate):
     def asks_nothing_of(self, sample: SampleResult) -> bool:
         """Return whether the sample weighs 0, or all metrics are ruled out for it and none is lost.
 
-        Lost is what the baseline has: a weighted score, or that of a metric which neither the row
-        nor a refusal rules out.
+        Lost is a score that the baseline has: the weighted one, or that of a metric which neither
+        the row nor a refusal rules out.
         """
-        is_out = FallGate.asks_nothing_of(self, sample)  # super() finds no class with slots
+        is_out = FallGate.asks_nothing_of(self, sample)  # no super() with slots
         is_known = any(
             self._has(name, sample.sample_id)
             for name in self.targets
@@ -232,7 +232,7 @@ class RegressionGate(FallGate):
         return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
 
     def _rules_out(self, sample: SampleResult, metric: str) -> bool:
-        """Return whether row or run rule the metric out, and the baseline has no score either.
+        """Return whether row, label or run rule the metric out, and the baseline has no score.
 
         They rule the weighted score out where they rule every metric out.
         """
@@ -331,11 +331,11 @@ class RegressionGate(FallGate):
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """A metric in both runs; ``gain`` is the difference, negative where this run is worse.
+    """A metric in both runs; ``gain`` is negative where this run is worse, None without a pair.
 
-    ``why`` says why it cannot be decided. ``beyond`` tests the difference against the allowed fall;
-    ``interval`` is that of the mode ``non_inferior``. ``ruled_out`` counts the samples for which
-    the metric is ruled out; they are no pairs.
+    ``why`` says why it cannot be decided, "" if it can. ``beyond`` tests the difference against the
+    allowed fall, in mode ``exceeds`` alone; ``interval`` is that of the mode ``non_inferior``.
+    ``ruled_out`` counts the samples for which the metric is ruled out; they are no pairs.
     """
 
     name: str
@@ -428,7 +428,7 @@ class CorrectedRegressionGate(RegressionGate):
 
 @dataclass(frozen=True, slots=True)
 class _CorrectedFinding:
-    """A metric in both runs; ``gain`` is negative where people see this run worse."""
+    """As ``_Finding``, for what people see; no ``gain`` where the labels give no interval."""
 
     gain: float | None
     message: str

@@ -92,7 +92,7 @@ class SliceGate(Gate):
         return self.inner.lacks_samples(result)
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail when the gate fails for any value, none has one, or baseline samples are missing.
+        """Fail if the gate fails for a value, no sample has a value, or baseline samples are lost.
 
         A value is left out if all its samples are skipped, or invalid rows that may be so; these
         count for a gate that is about them. It is left out with a remark if all its rows rule out

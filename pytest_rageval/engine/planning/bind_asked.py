@@ -92,7 +92,7 @@ def _note_conflicts(binding: Binding, plan: Plan) -> None:
 
 
 def _older_run(binding: Binding, plan: Plan) -> tuple[SavedRun, Baseline] | None:
-    """Return the run whose scores stand for the rows that are not asked; None, noted, without."""
+    """Return the run whose scores stand for the rows not asked; None, with a note, if none can."""
     spec = binding.scenario.sample
     assert spec is not None
     runs = {run.name: (path, run) for path, run in compared_runs(binding) if run.baseline}
@@ -145,9 +145,9 @@ def _unfit(saved: SavedRun, baseline: Baseline, plan: Plan, *, anyway: bool) -> 
 
 
 def _changed(rows: Sequence[Sample], saved: SavedRun) -> frozenset[str] | None:
-    """Return the rows whose answer is not that of the older run; None if a row has no answer yet.
+    """Return the rows whose answer or contexts are not those of the older run.
 
-    A row that the older run does not know is not among them.
+    A row that the older run does not know is not among them. None if a row has neither yet.
     """
     if any(row.answer is None and row.contexts is None for row in rows):
         return None

@@ -49,7 +49,10 @@ from pytest_rageval.stats.weights import resolve_weight, ungrouped
 
 
 def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[BoundMetric, ...]:
-    """Return the metrics with their weights: the scenario's, else 1.0, 0.0 if open or neutral."""
+    """Return the metrics with the weights of the scenario, 1.0 where it gives none.
+
+    A column without a closed range, and a neutral metric, then have 0.0.
+    """
     names = [metric.column.name for metric in metrics]
     weights = binding.by_metric("metric_weights", binding.scenario.metric_weights, names)
     open_ended = [name for name, metric in zip(names, metrics, strict=True) if _is_open(metric)]
@@ -193,10 +196,7 @@ def _named_twice(binding: Binding, name: str, path: tuple[str, ...]) -> None:
 def _renamed_keys(
     binding: Binding, values: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the values under the names that results use.
-
-    As ``binding.by_metric``, but unknown names stay as written.
-    """
+    """Return the values as ``binding.by_metric`` does, but with unknown names as written."""
     resolved: dict[str, Any] = {}
     for written, value in without_own_keys(values).items():
         name = _metric_or(written, binding, names)
@@ -303,7 +303,7 @@ def bind_keys(
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
         variant=binding.loaded.variant,
-        # These three follow from the data and the gates.
+        # These three are set later: by the target, the labels and the gates.
         target="",
         human=(),
         stop=None,
@@ -314,9 +314,9 @@ def bind_keys(
 
 
 def _repeated(scenario: Scenario, metrics: Sequence[BoundMetric]) -> tuple[str, ...]:
-    """Return the metrics with several scores of a judge.
+    """Return the metrics that a judge scores several times for each answer.
 
-    Metrics that fill holes are not among them: of those the middle grade is kept.
+    Metrics that fill holes are not among them: of repeated grades the middle one is kept.
     """
     if scenario.judge is None or scenario.judge.repeats < 2:
         return ()
@@ -397,8 +397,9 @@ def _misfit(key: str, metric: BoundMetric, thresholds: dict[str, Bound]) -> str:
 def check_diagnosed(
     binding: Binding, diagnosis: Diagnosis, dataset: Dataset, provided: frozenset[str]
 ) -> None:
-    """Note what the data lack for causes to be found, or what stands in the way.
+    """Note as problems what the data lack for causes to be found, and a column in the way.
 
+    Without a metric for ``retrieval``, contexts are compared with what was expected.
     ``provided`` are the fields that a system under test fills in later.
     """
     if CAUSE in dataset.metadata_columns:
@@ -436,10 +437,7 @@ def _comparisons(binding: Binding, names: Sequence[str]) -> tuple[Comparing, ...
 
 
 def find_problems(tree: YamlTree, path: Path) -> list[Problem]:
-    """Return the problems of a scenario's keys, metrics, weights, thresholds and gates.
-
-    Of each of its variants, if it has some.
-    """
+    """Return the problems of keys, metrics, weights, thresholds and gates, in every variant."""
     found: list[Problem] = []
     for variant in variant_names(tree.data) or ("",):
         loaded, problems = inspect_tree(deepcopy(tree), path, variant=variant)

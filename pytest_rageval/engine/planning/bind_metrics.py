@@ -399,7 +399,7 @@ def said_of_metrics() -> list[str]:
 def use_metric(
     binding: Binding, path: str, spec: MetricSpec
 ) -> tuple[MetricSpec, MetricDefinition]:
-    """Return the metric at an import path, and ``spec`` with all of the metric's options.
+    """Return ``spec`` with all of the metric's options, and the metric at an import path.
 
     Raises ImportPathError or CustomMetricError, with what is wrong.
     """

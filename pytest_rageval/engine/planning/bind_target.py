@@ -236,7 +236,7 @@ def _options(
 def target_of_turns(binding: Binding, target: TargetPlan) -> TargetPlan:
     """Return how the target is asked about rows with a history.
 
-    One that is not sent it is a problem: it would be asked other questions than the rows hold.
+    One that is to be sent it and cannot is a problem: it would be asked other questions than these.
     """
     spec = binding.scenario.conversation or ConversationSpec()
     if spec.send and not target.takes_history:

@@ -97,15 +97,14 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
 ) -> Plan:
     """Return the plan of the scenario in ``path``, or in ``tree`` if it has no file.
 
-    Of its ``variant``, if it has variants.
-
-    ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
-    name; ``give_target`` may return a function that takes the place of the scenario's target, and
-    ``change_samples`` other samples than the data have; ``rows`` are those of a tree that names
-    them as its data. With ``answers_given`` a test of the user's asks the system under test, and
-    the target is left alone. How many runs it makes of the plan, and what they are called, shows
-    later: the plan is compared with nothing before it is ``named``. An override that limits the
-    data makes it a plan of a part of them, so that no gate can pass if that leaves rows out.
+    ``variant`` is the one to plan, of a scenario that has some; ``shown`` is the file's name in
+    messages and results; ``known_metrics`` are those that have a name; ``give_target`` may return a
+    function that takes the place of the scenario's target, and ``change_samples`` other samples
+    than the data have; ``rows`` are those of a tree that names them as its data. Without
+    ``run_paths`` no file that the run would write is checked. With ``answers_given`` a test of the
+    user's asks the system under test, and the target is left alone; its runs have no names yet, so
+    the plan is compared with saved runs once it is ``named``. An override that limits the data
+    makes a plan of a part of them: no gate can pass if rows are left out.
     Raises ScenarioError with everything that is wrong with the scenario and its data;
     BaselineError when that is all right, and a run that it is to be compared with is not.
     """
@@ -137,7 +136,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     given = None if answers_given else give_target(view)
     plan = _bind(binding, view, nodeid or view.path, given=given, answers_given=answers_given)
     if plan is not None and answers_given:
-        binding.refusals.clear()
+        binding.refusals.clear()  # of saved runs: said when the plan is named
         plan = replace(plan, rename=partial(_named, binding))
     problems = problems_by_line(problems, binding.problems, loaded.tree)
     if problems or plan is None:
@@ -439,7 +438,7 @@ def plans_of(names: Sequence[str], make: MakePlan) -> list[Plan]:
 
 
 def _with_variants(found: Mapping[Problem, Sequence[str]], total: int) -> Iterator[Problem]:
-    """Yield each problem, with the variants that have it unless all do: its line may be shared."""
+    """Yield each problem; name the variants that have it, unless all do or its path says which."""
     for problem, names in found.items():
         of = ", ".join(dict.fromkeys(names))
         is_shared = len(set(names)) == total or problem.message.startswith("variants.")

@@ -84,7 +84,7 @@ def hashes_in(definition: str) -> int:
 
 
 def shown_value(text: str) -> str:
-    """Return the value of an option without what it says itself to be a secret.
+    """Return the value of an option without what in it looks like a secret.
 
     >>> shown_value("https://me:pw@h/x?api_key=abc&k=1"), shown_value("Server=x;Password=a b;")
     ('https://h/x?api_key=***&k=1', 'Server=x;Password=***;')

@@ -57,9 +57,9 @@ class _Chunk:
 
 
 def prepared(plan: Plan, workers: Workers) -> Plan:
-    """Return the plan with the metrics that workers compute, all that can, as ``remote``.
+    """Return the plan with all metrics that workers can compute as ``remote``.
 
-    A worker has made these metrics then. Raises ScenarioError if no worker could.
+    It returns once a worker has made them. Raises ScenarioError if the first to reply cannot.
     """
     metrics = plan.runs_elsewhere
     if not metrics:

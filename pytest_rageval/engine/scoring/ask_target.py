@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class TargetReply:
     """A sample with what the system under test answered, or the ``error`` why it did not.
 
-    ``latency_s`` is how long the answer took, without waiting for a free slot, None for one from
-    the cache; ``extra`` is what else the system returned.
+    ``latency_s`` is how long the answer took, without waiting for a free slot, None for an error
+    and for an answer from the cache; ``extra`` is what else the system returned.
     """
 
     sample: Sample
@@ -166,9 +166,10 @@ def filled(
 ) -> Sample:
     """Return the sample with what was answered in place of what the data held.
 
-    Contexts stay where the answer has none: the target may have been shown them. Nothing else does
-    that belongs to an earlier answer: ids to its contexts, citations and confidence to its text. A
-    system that only searches leaves no text, unless that of the data is kept (``keeps_text``).
+    Contexts stay where the answer has none, for the target may have been shown them, and so do ids
+    if it has none either. Else they go with the earlier contexts, as do citations and confidence
+    with the earlier text. A system that only searches leaves no text, unless that of the data is
+    kept (``keeps_text``).
     ``beside`` is what is read beside a text; if citations are, a blank context keeps its place.
     Raises TargetError for citations and a confidence that cannot be read.
     """
@@ -216,7 +217,8 @@ class AnswerCache:
     """The answers of one target in the cache of a run, used as its mode says; see ``Cache``.
 
     An answer belongs to the target's identity and to the fields that it was shown. Equal questions
-    at the same time are asked once, over all processes of a run.
+    at the same time are asked once: by all processes of a run if it keeps answers, by each process
+    if it only reads them. With the cache off, each question is asked.
     """
 
     def __init__(self, plan: TargetPlan, run: RunSettings) -> None:
@@ -232,7 +234,7 @@ class AnswerCache:
         return self._cache.problem
 
     async def answer(self, sample: Sample, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the cached answer, else what ``ask`` returns, which is cached.
+        """Return the cached answer, else what ``ask`` returns; it is cached if the mode writes.
 
         A cached answer says that it ``is_kept``. Raises ReplayMissError if the mode is replay
         and the cache has none.

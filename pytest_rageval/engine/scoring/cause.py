@@ -76,9 +76,9 @@ def find_cause(
 
     An answer to what the documents cannot answer is ``unfaithful``. Else the claims decide where
     the judge was asked which of them the contexts have, else a metric where one is named and has a
-    score, else the words. But where a context has a reference (with claims: the first one) word
-    for word, the cause is not ``retrieval``. Without a ``kind``, phrases tell whether the answer
-    refuses.
+    score, else the words. But the cause is not ``retrieval`` where a context has a reference or an
+    expected context word for word, or is a part of an expected one (with claims: only where it has
+    the first reference). Without a ``kind``, phrases tell whether the answer refuses.
     """
     kind = kind or kind_of(sample.answer or "")
     known = _of_row(sample, kind) or _of_claims(info, sample, result)

@@ -90,7 +90,7 @@ def _write(path: Path, verdict: ControlVerdict) -> None:
         part.write_text(to_json(verdict), "utf-8")
         if not path.exists():
             part.replace(path)
-    except OSError:  # this process has it; the run says that there is none
+    except OSError:  # this process knows it; readers of the file find no verdict
         return
 
 

@@ -121,7 +121,7 @@ class Known:
     def begin(self, table: str) -> None:
         """Begin a table, maybe again, "" for none: what was asked for it before is not asked anew.
 
-        So it is even where the cache is off, and elsewhere each of equal questions is asked.
+        That holds with the cache off, too, where each of equal questions is asked otherwise.
         """
         self._table, self._times = table, Counter()
 
@@ -141,7 +141,7 @@ class Known:
 class CountingJudge:
     """Counts requests to a judge. Those that the cache does not answer get a made-up reply.
 
-    They raise NotAskedError where no such reply is acceptable, or there is no schema for one.
+    Raises NotAskedError where no such reply is acceptable, or there is no schema for one.
     ``made_up`` counts the requests without a known reply.
     """
 

@@ -340,9 +340,9 @@ class _Forecaster:
     async def _run(
         self, bound: BoundMetric, sample: Sample, purpose: Purpose
     ) -> tuple[bool, Score | None]:
-        """Have a metric ask models that only count; return whether it has asked all that it will.
+        """Have a metric ask models that only count; return whether it has asked all, and its score.
 
-        What else it raises would be the score's error in a real run.
+        None where it raises, which a made-up reply may have led to.
         """
         try:
             with asking(purpose):

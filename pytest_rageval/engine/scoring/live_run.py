@@ -192,7 +192,7 @@ class LiveRun:
 
 
 class LiveScenario:
-    """Asks the target and the judges of one scenario about its samples, those of its ``window``."""
+    """Asks the target and the judges of one scenario; its ``window`` has samples asked ahead."""
 
     def __init__(self, plan: Plan, run: LiveRun) -> None:
         self._plan = plan

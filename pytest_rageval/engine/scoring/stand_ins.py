@@ -34,7 +34,7 @@ ASSUMED: Final[Sequence[Assumed]] = ("fewest", "likely", "most")
 
 _CLAIM: Final = "What a judge may find that the text says, put in one sentence"
 _NEAR: Final = 8
-"""How many of the known texts of about its length one is drawn from, to guess a text's claims."""
+"""A text's claims are guessed from one of so many known texts, those nearest to it in length."""
 
 _ALL_LEVELS: Final[Sequence[tuple[Level, Level]]] = (
     # For a source of one part, and of several. Contexts less one of them are asked about where all
@@ -118,7 +118,7 @@ class Guesses:
 
     @property
     def choices(self) -> Sequence[tuple[Level, Level]]:
-        """The values of ``fixed`` that, taken together, lead to all calls that may be made."""
+        """With "most", values of ``fixed`` that together lead to all possible calls; else one."""
         return _ALL_LEVELS if self._assumed == "most" else [self.fixed]
 
     def replies(self, schema: ReplySchema, prompt: str, seed: str) -> Iterator[str]:

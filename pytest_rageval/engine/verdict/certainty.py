@@ -128,7 +128,7 @@ _ERROR_WIDTH = 40
 class SharedCertainty:
     """Follows a scenario's samples; each process adds its own to a file, and reads the others'.
 
-    If the file cannot be written, the others know nothing of these samples, and stop later.
+    If the file cannot be written, this process and the others see no more samples of each other.
     """
 
     def __init__(self, certainty: Certainty, nodeid: str, run: RunSettings) -> None:

@@ -57,9 +57,10 @@ class Extent(Value, frozen=True):
 def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False) -> ScenarioResult:
     """Return ``result`` with the verdict of every gate of its scenario.
 
-    Complete: passed or failed. Partial by choice: skipped, or failed if ``strict``. Samples lost,
-    or not asked for as the budget is spent: failed. A scenario without gates gets the gate
-    ``unscored`` if that fails; judges that are not to be trusted add failed gates of their own.
+    Complete: passed or failed, or skipped if the run to compare with is not saved yet. Partial by
+    choice: skipped, or failed if ``strict``. Samples lost, or not asked for as the budget is spent:
+    failed. A scenario without gates gets the gate ``unscored`` if that fails; judges that are not
+    to be trusted add failed gates of their own.
     """
     result = _with_people(replace(result, comparisons=tuple(_comparisons(result))))
     result = _with_estimates(result) if extent.complete else result
@@ -326,7 +327,7 @@ def contested(
 ) -> list[VariantComparison]:
     """Return the scenarios with variants among ``results``, ranked and judged.
 
-    A gate is decided by complete runs of all variants alone, as any gate by a complete run.
+    Only complete runs of all variants decide the gate, as only a complete run decides any.
     """
     by_file: dict[str, list[ScenarioResult]] = {}
     for result in results:
