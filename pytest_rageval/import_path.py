@@ -65,10 +65,10 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
 
 
 def check_of_imports(path: str, folders: Sequence[Path], mode: ImportMode) -> Callable[[], None]:
-    """Return what to call after the function of ``path``, for what it imported only when called.
+    """Return a check to call after each call of the function of ``path``, which may import then.
 
-    It raises ImportPathError where that is another folder's module, as ``import_object`` does for
-    what is imported at once, and looks only if modules were loaded since the last time.
+    The check raises ImportPathError where such a module is another folder's, as ``import_object``
+    does for what is imported at once. It looks only if modules were loaded since the last time.
     """
     name = split_path(path)[0]
     passed = 0
@@ -257,7 +257,7 @@ def _check_origin(name: str, folders: Sequence[Path]) -> None:
 
 
 def _check_imports(name: str, folders: Sequence[Path]) -> None:
-    """Raise ImportPathError if a module that it imports from its own folder is another folder's.
+    """Raise ImportPathError if a module ``name`` imports from its folder was another folder's.
 
     Modules beside it are followed to what they import. Python's modules, installed ones and
     ``conftest`` are left alone, and so is one from the first of the ``folders`` that has it: a run

@@ -184,7 +184,7 @@ def _asked(
     config: Part, folder: Folder, tests: ImportedTests, notes: ImportNotes
 ) -> dict[str, Any]:
     """Return what is asked: a target, or a variant for each provider and prompt; {} for nothing."""
-    if any("answer" in row for row in tests.rows):  # a row lacks its own if that holds a key
+    if any("answer" in row for row in tests.rows):  # not in all: one with a key in it is kept out
         tests.remarks.append("the answers are those that the tests hold (providerOutput)")
         return {}
     prompts = prompts_of(config, folder, notes)

@@ -43,7 +43,7 @@ _SERVERS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
     "google": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
 }
-"""Who is asked by OpenAI's API: where, and the variable that holds the key."""
+"""Servers that speak OpenAI's API: URL, and variable that holds the key; None: our default."""
 
 _KINDS: Final = frozenset({"chat", "completion", "messages", "responses"})
 """The kinds of models that may stand after a server's name, and are asked alike here."""
@@ -175,7 +175,7 @@ def _provider(part: Part, folder: Folder, notes: ImportNotes) -> Provider:
 
 
 def with_id(given: Any) -> dict[str, Any]:
-    """Return a provider with its ``id``; it may be written as that, or {openai:gpt-4: {...}}."""
+    """Return a provider with its ``id``; it may be a bare id, or {openai:gpt-4: {...}}."""
     if isinstance(given, dict) and "id" not in given and len(given) == 1:
         ((name, options),) = given.items()
         return {**(options if isinstance(options, dict) else {}), "id": name}
@@ -185,9 +185,9 @@ def with_id(given: Any) -> dict[str, Any]:
 def chat_target(
     name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes
 ) -> dict[str, Any]:
-    """Return a model of promptfoo's by the keys of our target, without the key of its API.
+    """Return a model of promptfoo's by the keys of our target; no API key is copied.
 
-    Raises NotTakenError for one that OpenAI's API does not reach.
+    Raises NotTakenError for code, for what OpenAI's API does not reach, and for a URL of variables.
     """
     if is_code(name) or name.startswith(("python:", "exec:", "file://", "golang:", "ruby:")):
         raise NotTakenError(

@@ -181,7 +181,7 @@ def _of_csv(part: Part) -> Part:
 def _assert(text: str) -> dict[str, Any]:
     """Return the assert that a cell spells, ``contains:30 days``.
 
-    A ``file://`` is code; the answer has to equal any other text.
+    A ``file://`` is code. A text that spells none is what the answer has to equal.
     """
     found = _ASSERT.fullmatch(text)
     kind, value = (found["kind"], found["value"]) if found else ("", None)

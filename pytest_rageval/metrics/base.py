@@ -35,8 +35,8 @@ Section = Literal["citations", "refusals"]
 class MetricInfo(Value, frozen=True):
     """What is known about a metric before it scores anything.
 
-    ``needs`` are fields of Sample that must not be None; if ``or_needs`` is not empty, those fields
-    do as well. ``range`` holds infinities where it is unbounded. ``asks`` are the models that it
+    ``needs`` are fields of Sample that must not be None; if ``or_needs`` is not empty, it is enough
+    to have these. ``range`` holds infinities where it is unbounded. ``asks`` are the models that it
     asks; it is a JudgedMetric then. ``may_ask`` are those that a user's function asks, too, where a
     scenario has them. ``extra`` is the optional dependency group it needs.
     ``version`` changes whenever the same sample may get another score. ``keeps_scores``: it is a
@@ -108,7 +108,7 @@ class AnswerReading(Value, frozen=True):
 class ScoringContext(Struct):
     """What the metrics of one sample share: its texts, prepared once.
 
-    ``latency_s`` is the time that its answer took, None where it was not asked for now, and
+    ``latency_s`` is the time that its answer took, None where this run did not ask for it, and
     ``cost_usd`` what the target says that it cost.
     ``reading`` is there for metrics of a ``section``, ``scores`` for those that come last.
     """

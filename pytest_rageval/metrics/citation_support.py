@@ -71,7 +71,7 @@ def _measure(
     wants: Callable[[SupportTable, Statement], Iterable[Key]],
     score: Callable[[str, SupportTable], Score],
 ) -> Measure:
-    """Return a measure that asks for no cell where no judge is needed: refused, empty, failed."""
+    """Return a measure that asks for no cell where ``_ruled`` has the score without a judge."""
 
     def wanted(table: SupportTable) -> Iterator[Key]:
         if _needs_judge(table):

@@ -135,10 +135,10 @@ class Sources:
 
 
 def rule_of(sample: Sample, rule: CitationRule) -> CitationRule:
-    """Return how the answer of a sample cites: with the names of its sources.
+    """Return the rule by which an answer is read, with the names of its sample's sources.
 
-    Where it cites ids, also with those that are numbers. Ids of more than four digits are left out:
-    no style of ours reads such numbers.
+    Where citations are ids, also with the ids that are numbers. Those of more than four digits are
+    left out: no style of ours reads such numbers.
     """
     ids = (*(sample.retrieved_ids or ()), *(sample.reference_ids or ()))
     named = (*ids, *(sample.context_ids or ()), *(sample.context_docs or ()), sample.doc_name)

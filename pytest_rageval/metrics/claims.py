@@ -4,7 +4,7 @@ A claim of the answer is right if the reference supports it, and else wrong. A c
 if it has a claim of the reference. ``full`` counts as support, ``partial`` does not.
 
 Of several references, all together are what may support a claim of the answer; the claims that are
-to be found are those of the first one, since the others say the same in other words.
+to be found are those of the first that is not blank: the others say the same in other words.
 """
 
 from __future__ import annotations

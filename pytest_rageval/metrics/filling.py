@@ -102,7 +102,7 @@ class Graded:
 
     @classmethod
     def middle(cls, repeats: Sequence[Graded]) -> Graded:
-        """Return the middle one of repeated grades of each document, the lower of two."""
+        """Return for each document the middle one of its readable grades, the lower one of two."""
         first = repeats[0]
         holes = {name: _middle(one.holes[name] for one in repeats) for name in first.holes}
         checked = {name: _middle(one.checked[name] for one in repeats) for name in first.checked}

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 POOLED: Final = -1
-"""The grade of a document that was pooled, that is to be judged, and was not."""
+"""The grade of a document that was pooled, to be judged, and was not judged."""
 
 
 def _only_true(value: Any) -> Any:
-    """Return a value, but a number as a text.
+    """Return True or False as it is, anything else as a text.
 
     ``Literal[True]`` would accept 1, which is equal to it; as the text ``"1"`` it is refused.
     """
@@ -64,9 +64,9 @@ def judged_share(sample: Sample, k: int | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The grades of judged documents: ``found`` by rank, from 1, ``missed`` if not retrieved.
+    """The grades of judged documents: ``found`` has rank, from 1, and grade of retrieved ones.
 
-    ``size`` counts the retrieved ones, holes too.
+    ``missed`` are the grades of the others. ``size`` counts what was retrieved, holes too.
     """
 
     found: Sequence[tuple[int, int]]
@@ -75,9 +75,9 @@ class Ranked:
 
     @classmethod
     def of(cls, sample: Sample) -> Ranked | None:
-        """Return the ranking of a sample, None if it has no hole.
+        """Return the ranking of a sample, None if no hole leaves a measure open.
 
-        A row without a grade below 1 has none: it says what is to be found, and all others are
+        None does in a row without a grade below 1: it says what is to be found, and all others are
         wrong.
         """
         grades, retrieved = sample.reference_ids or {}, sample.retrieved_ids or ()
@@ -93,9 +93,9 @@ class Ranked:
 class OpenRanking:
     """The first ``k`` results of a ranking as a measure sees them, ``size`` of them.
 
-    ``found`` are the gains of judged ones by rank, ``others`` those of judged documents that are
-    not among the results. ``best`` is what a hole may be worth. A gain of ``rel`` is relevant, and
-    so are larger ones.
+    ``found`` are pairs of rank and gain of judged ones, ``others`` the gains of judged documents
+    that are not among the results. ``best`` is what a hole may be worth. A gain of ``rel`` is
+    relevant, and so are larger ones.
     """
 
     found: Sequence[tuple[int, int]]

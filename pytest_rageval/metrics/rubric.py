@@ -126,7 +126,7 @@ class RubricMetric:
         self.guide = options.guide()
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the judge's score with its reason; raises ClientError without a usable reply."""
+        """Return the judge's score with its reason, None without a question; raises ClientError."""
         if not (sample.question or "").strip():
             return Score(self._name, None, reason="the question is empty")
         why_blank = _why_blank(sample.answer or "")

@@ -167,7 +167,7 @@ class Sampling(Value, frozen=True):
 
 
 class Diagnosis(Value, frozen=True):
-    """The metrics that tell causes of low answers apart; None leaves it to the texts' words."""
+    """The metrics that tell causes of low answers apart; where one is None, the texts' words do."""
 
     retrieval: str | None = None
     generation: str | None = None
@@ -264,7 +264,7 @@ class ScenarioInfo(Value, frozen=True):
     def fields(self) -> tuple[str, ...]:
         """The fields of samples by whose values results can be told apart.
 
-        Who wrote the questions comes first where a model wrote some of them.
+        Who wrote the questions comes first where a model wrote some of them and not all.
         """
         causes = () if self.diagnose is None else (CAUSE,)
         has_both = self.made is not None and self.made.count < self.made.rows

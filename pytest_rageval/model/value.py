@@ -83,7 +83,7 @@ CONTROLS: Final = "controls:"
 """How a gate's name begins that says whether a judge can be trusted."""
 
 FAILED_CONTROLS: Final = "control rows: "
-"""How the error of a score begins that was not asked for because its judge cannot tell."""
+"""How the error of a score begins that was not asked for: its judge failed the control rows."""
 
 EMPTY_ANSWER: Final = "empty answer"
 """The reason of a score that was given to an empty answer without asking a model."""
@@ -235,7 +235,7 @@ class Whole(int):
 def as_written(value: Any, text: str) -> Any:
     """Return a value that was read from ``text``; a number keeps the text where it may matter.
 
-    That is a decimal fraction other than 0, and an int not written as plain digits or as 1_000.
+    It may for a number with decimals other than 0, and an int not written as plain digits or 1_000.
 
     >>> as_written(31, "0x1F"), as_written(31, "+31"), as_written(3.1, "3.10")
     (0x1F, 31, 3.10)
@@ -302,7 +302,7 @@ def plain_details(details: Any) -> Any:
 
 
 def _number_or_text(value: Any) -> Any:
-    # Its functions have no dtype, what describes a type no shape; a duration is of kind m.
+    # numpy's functions and descriptions of types have no such shape. A duration is of kind m.
     is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
     kind = value.dtype.kind if is_scalar else ""
     if kind == "f":  # as it is shown: float32 has 0.87, not 0.8700000047683716

@@ -153,7 +153,7 @@ def _of_pandas(frame: Any, shown: str) -> list[Named]:
 
 
 def _column_name(name: Any) -> str:
-    """Return a column's name as text; the levels of one of several are joined with dots."""
+    """Return a column's name as text; one of several levels has dots between them."""
     if isinstance(name, tuple):
         return ".".join(str(level) for level in name if str(level))
     return str(name)

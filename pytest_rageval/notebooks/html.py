@@ -45,7 +45,7 @@ _COLOUR_OF: Final = {
     "low": "warn",
     "xfailed": "warn",
 }
-"""Keys are shown verdicts, and outcomes of gates and samples (these as ``_WORDS`` calls them)."""
+"""By verdict as it is shown, or outcome of a gate or a sample (as ``_WORDS`` calls it)."""
 _WORDS: Final = {"error": "ERROR", "passed": "low"}
 """What outcomes are called. A listed sample that passed had no threshold to fail: it is low."""
 _BANDS: Final = {"good": "good", "warn": "warn", "bad": "bad", None: "plain"}

@@ -131,7 +131,7 @@ def _end_after(parent: int) -> None:
 
 
 def _write(event: str, **values: Any) -> None:
-    """Append an event to the file; does nothing where there is none."""
+    """Append an event to the file that the variable ``OUTPUT`` names, if it names one."""
     path = os.environ.get(OUTPUT)
     if path:
         fields = {"event": event, **values}

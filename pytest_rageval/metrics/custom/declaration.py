@@ -125,8 +125,8 @@ def declaration_of(found: object) -> Declaration:
 def info_of(declared: Declaration, signature: Signature, name: str, shown: str) -> MetricInfo:
     """Return the metric's info.
 
-    Raises CustomMetricError where the declaration contradicts the code, names an unknown model or
-    field, or gives no range.
+    Without a range it is 0 to 1. Raises CustomMetricError where the declaration contradicts the
+    code, names an unknown model or field, or has a range that is not (lowest, highest).
     """
     timeout_s = declared.timeout_s
     if not signature.is_async and timeout_s is not None:

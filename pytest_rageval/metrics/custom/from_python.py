@@ -209,7 +209,7 @@ def _constructed(made: Callable[..., object], keywords: Mapping[str, Any]) -> ob
 
 
 def _scoring(found: object, shown: str) -> Callable[[Any], Callable[..., Any]]:
-    """Return what makes a scoring function of an instance of ``found``, or of its class.
+    """Return what makes the scoring function of an instance; ``found`` is one, or its class.
 
     Raises CustomMetricError where the class does not define the method that scores.
     """

@@ -41,7 +41,8 @@ def read_reply(text: str, model: type[M]) -> M:
     """Return the JSON object in ``text`` as an instance of ``model``.
 
     Fences, thoughts, surrounding sentences and small mistakes in the JSON are tolerated. Raises
-    ValueError, worded for the judge, when no object fits or several different ones do.
+    ValueError, worded for the judge, when no object fits, several different ones do, a key has two
+    values, the last JSON has no end, or words around it correct it.
     """
     try:
         found = model.model_validate_json(text)  # as most judges reply
@@ -261,7 +262,7 @@ class Judge:
         known = self._asked.get((prompt, response_model, turn)) or self._asked.get(question)
         if known is not None:
             return await known
-        # A version of ragas that sends more requests than ours.
+        # Some version of ragas may send a request that ours did not.
         try:
             shown = sum((one.examples for one in self.prompts.values()), NO_EXAMPLES)
             return await self._once(question, lambda reply: self._check(reply, {}, None, shown))
@@ -319,7 +320,7 @@ _LISTED = 3
 _WIDTH = 120
 
 Claim = Mapping[str, Any]
-"""A judged statement: ``claim``, ``verdict`` (0 or 1), ``reason``."""
+"""What was judged, with its ``verdict`` (0 or 1): mostly a ``claim``, with the ``reason``."""
 
 
 @dataclass(frozen=True, slots=True)

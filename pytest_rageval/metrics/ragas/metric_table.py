@@ -236,7 +236,7 @@ async def _verified(request: Request, text: str, by: str, name: str) -> list[Cla
 
 
 async def noise_sensitivity(request: Request) -> Finding:
-    """Judge the claims of answer and reference by each context, the answer's by the reference."""
+    """Judge the claims of both texts by each context, and the answer's by the reference, too."""
     wanted, claims = await together(
         request.claims(
             "statement_prompt",

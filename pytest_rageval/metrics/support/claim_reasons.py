@@ -154,7 +154,7 @@ def of_noise(
 
 
 def of_unsupported(claims: Claims, some: Sequence[Statement], said: str) -> str:
-    """Tell that ``some`` claims are what is ``said``, each with the reason why it is not right."""
+    """Tell that ``some`` claims are what is ``said``, each with what speaks against it."""
     if not some:
         return ""
     verb = "is" if len(some) == 1 else "are"

@@ -224,7 +224,7 @@ _ENDS_IN_A_TITLE: Final = (
     r"|will|would|should|shall|may|might|must|has|have|had)\b)[a-z]+\b)"
     r"(?=.*\s[A-Z][\w'’-]*\?\Z)"
 )
-"""A statement whose last word is one with a capital: it wrote the book Who Moved My Cheese?"""
+"""A statement that ends in a title with a question mark: She wrote Who Moved My Cheese?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +232,8 @@ class ClaimsReply:
     """Reads the claims of ``text``, each once, and refuses too few.
 
     A judge that leaves out most of a long text could leave out what is wrong in it, and one that
-    finds nothing in a reference would take its row out of the means. Where ``may_be_empty``, for an
-    answer, a reply without any claim counts: it is the worst that can be said of an answer.
+    finds nothing in a reference would take its row out of the means. A reply without any claim
+    counts for a text that refuses, and where ``may_be_empty``: of an answer it is the worst to say.
     """
 
     text: str

@@ -72,7 +72,7 @@ class TestedCase:
     """
 
     __test__ = False
-    lost = ""  # it is scored here
+    lost = ""  # the test process scores it: no engine can lose it
 
     def __init__(self, plan: Plan, case: Case) -> None:
         self.plan = plan
@@ -95,8 +95,8 @@ class TestedCase:
     def case_outcome(self, reported: Outcome) -> Outcome:
         """Return the outcome of the case, given that of the test.
 
-        A test that failed or skips may be an ERROR of the case; one that skips after its check
-        passed or failed.
+        A failed test is an ERROR of the case if its answer was refused; a failed or skipped one, if
+        its scores cannot be judged. One that skips after its check passes or fails by the scores.
         """
         if reported not in ("failed", "skipped"):
             return reported
@@ -309,10 +309,10 @@ def _scenario_path(mark: pytest.Mark, definition: pytest.Item) -> Path:
 
 
 def plan_plain(made: object) -> None:
-    """Plan the run of a test function, of which items were just ``made``, without other parameters.
+    """Plan the run of a test function without other parameters, whose items were just ``made``.
 
-    Whether it has others is known only now: fixtures and hooks give them, too. A problem that is
-    raised here is an error of the file; in ``pytest_itemcollected`` it would end a worker.
+    Whether it has others is known only now: fixtures and hooks give them, too. A problem raised
+    here is an error of the file; raised in ``pytest_itemcollected``, it would end a worker.
     """
     for item in made if isinstance(made, list) else ():
         callspec = getattr(item, "callspec", None)
@@ -372,7 +372,7 @@ class CaseFinder:
 
 
 def checker(item: pytest.Item) -> Checker:
-    """Return the checker of this test; an invalid row fails the test."""
+    """Return the checker of this test; fails the test where there is no sample to check."""
     case = item.stash.get(CASE, None)
     if _IS_REFUSED in item.stash:  # workers run it all the same
         pytest.fail("its scenario cannot run: see the error of its file", pytrace=False)
@@ -386,9 +386,9 @@ def checker(item: pytest.Item) -> Checker:
 class _TestScenario:
     """The scenario of a test function, with a plan for each variant of the test.
 
-    If the test has other parameters, too, each of their values is a variant: a run with its own
-    name, figures, gates and saved runs. All variants share the samples of ``plan``; ``names`` has
-    the samples' names in node ids by their index.
+    If the test has other parameters, too, each combination of their values is a variant: a run with
+    its own name, figures, gates and saved runs. All variants share the samples of ``plan``;
+    ``names`` has the samples' names in node ids by their index.
     """
 
     def __init__(self, plan: Plan, names: Mapping[int, str]) -> None:

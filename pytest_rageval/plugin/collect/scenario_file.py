@@ -133,7 +133,7 @@ def _plain(given: object, giver: Implementation) -> Sample:
 
 
 def with_run_hooks(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:
-    """Return the plan with the names of its run hooks; it stops early no more if they add gates."""
+    """Return the plan with the names of its run hooks, and without ``stop`` if they add gates."""
     found = [
         implementation
         for hook in RUN_HOOKS
@@ -215,7 +215,7 @@ def case_items(parent: pytest.Collector, plan: Plan) -> list[SampleItem]:
 
 
 def _look_alikes(parent: pytest.Collector, plan: Plan, names: Mapping[int, str]) -> Iterator[str]:
-    """Yield where ``--rag-scenario`` names an id, and another sample runs."""
+    """Yield a warning for each id in ``--rag-scenario`` in whose place another sample runs."""
     entries = [entry for entry in SCENARIO.entries(parent.config) if "::" in entry.text]
     variant = f"{plan.info.variant}::" if plan.info.variant else ""
     ids = {names[case.index]: case.id for case in plan.cases} if entries else {}
@@ -234,7 +234,7 @@ class FixtureScenarioFile(ScenarioFile, pytest.Module):
 
 
 def _with_engine(plan: Plan, parent: pytest.Collector) -> Plan:
-    """Return the plan as that of a run whose engine, if it has one, computes the metrics."""
+    """Return the plan; where the run has an engine, with the metrics that the engine computes."""
     engine = parent.config.stash.get(ENGINE, None)
     if engine is None:
         return plan
@@ -290,7 +290,7 @@ def _may_take_a_fixture(path: Path, config: pytest.Config) -> bool:
 
 
 def chosen_variants(file: ScenarioFile) -> tuple[str, ...]:
-    """Return the variants of a scenario file that are to run, () where it has none.
+    """Return the variants of a scenario file that are to run, () for none or an unreadable file.
 
     ``--rag-variant`` may name some of them; a name that the file does not have is an error.
     """
@@ -370,8 +370,8 @@ def _plan(
 
 
 def _refuse_parts(plan: Plan, config: pytest.Config) -> None:
-    """Raise BaselineError, so that the run is misused, for options that leave out sampled rows."""
-    # What overrides is a part of the scenario; a variant is a scenario of its own.
+    """Raise BaselineError, which ends in a usage error, for options that leave out sampled rows."""
+    # An option that overrides a key changes the scenario itself; a variant is one of its own.
     choosing = {SHARD, *touching("samples")} - {VARIANT}
     for option in choosing:
         if option.is_given(config) and not isinstance(option, Overriding):
