@@ -17,7 +17,7 @@ EVALUATION_ROWS: Final = "evaluation_rows.json"
 """The report with the full expected contexts; results carry them only if it is written."""
 
 ImportMode = Literal["prepend", "append", "importlib"]
-"""How folders of modules imported by path are added to ``sys.path``; pytest's own names."""
+"""How folders get into ``sys.path`` for imports by path: first, last, not; pytest's own names."""
 
 NO_GLOB: Final = str.maketrans("[]", "()")
 """What becomes of brackets in names of files: pytest cannot run a file that has them."""

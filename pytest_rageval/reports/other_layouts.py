@@ -23,9 +23,10 @@ from pytest_rageval.text.codec import read_json
 
 
 def _write_ultrarag(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-    """Write the file that ``save_path`` names, relative to the rootdir; none without it.
+    """Write the file that ``save_path`` names, relative to ``folder.root``; none without it.
 
-    Each variant has its own: ``results.json`` becomes ``results-dense.json``.
+    Each variant has its own: ``results.json`` becomes ``results-dense.json``. A run of pytest has
+    taken ``save_path`` out: ``SavePaths`` of the plugin writes the file.
     """
     if result.info.save_path is not None:
         path = of_variant(folder.root / result.info.save_path, result.info.variant)
@@ -33,13 +34,13 @@ def _write_ultrarag(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> 
 
 
 def write_ultrarag(result: ScenarioResult, path: Path) -> None:
-    """Write the scores and means of a run as UltraRAG's result file. Raises OSError."""
+    """Write scores and means, or a comparison, as UltraRAG's result file. Raises OSError."""
     text = json.dumps(_ultrarag_figures(result), ensure_ascii=False, indent=4)
     write_atomically(path, [text, "\n"])
 
 
 def samples_in(path: Path) -> int:
-    """Return the most scores that UltraRAG's result file lists of a metric; 0 if it lists none."""
+    """Return the most scores that UltraRAG's file lists of a metric; 0 if none, or no such file."""
     try:
         kept = read_json(path.read_bytes())
     except (OSError, ValueError):
@@ -153,14 +154,14 @@ def _passing(
 
 
 def _cost_ms(sample: SampleResult, run: RunInfo) -> int:
-    """Return how long the target took to answer; without a target, how long scoring took."""
+    """Return how long the target took to answer; where none did, how long scoring took."""
     scoring = run.latency_s.get(sample.sample_id, 0.0)
     answer = sample.answer_latency_s
     return round(1000 * (scoring if answer is None else answer))
 
 
 def _raw_row(sample: SampleResult, *, answers: bool) -> Any:
-    """Return an invalid row as it was read; of a sample, DB-GPT's fields and the metadata.
+    """Return the text of an invalid row; of a sample, what is known of its row, and the metadata.
 
     ``factual`` is there only where ``answers`` are evaluated: the expected contexts or, without
     any, the retrieved ones.

@@ -212,7 +212,7 @@ class ComparedRun:
     def changes(self) -> Sequence[Change]:
         """The samples that both runs scored; nothing if the baseline has no weighted score.
 
-        Over the metrics that apply to a sample in both runs, as they are compared.
+        Their scores are over the metrics that apply to the sample in both runs.
         """
         info = self.result.info
         baseline = info.baselines.get(self.baseline)

@@ -306,7 +306,7 @@ def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:
 
 
 def _fallen(view: RunView) -> Iterator[str]:
-    """Yield what got worse against each baseline; no sample is in two tables."""
+    """Yield what got worse against each of the first baselines; no sample is in two tables."""
     listed: set[int] = set()
     shown = view.compared[:_MOST_COMPARED]
     for compared in shown:

@@ -202,7 +202,7 @@ class Since:
     @cached_property
     def _seen(self) -> Sequence[tuple[SampleResult, bool, bool]]:
         """The answers that the baseline scored: whether each was low, and whether it is now."""
-        # It imports numpy, which runs without a comparison need not load.
+        # Not at the top: comparing imports numpy, which other runs need not load.
         from pytest_rageval.stats.comparison import paired_scores
 
         info = self.compared.result.info
@@ -242,7 +242,7 @@ class WrongAnswer:
 
     @property
     def missed(self) -> list[str]:
-        """The thresholds that it misses, else its lowest score; its errors; how far it fell.
+        """The thresholds missed, else the lowest score; the errors; what the answer fell from.
 
         The errors come first where it could not be judged.
         """
@@ -253,7 +253,7 @@ class WrongAnswer:
 
     @property
     def _fell(self) -> list[str]:
-        """What the score was; where there are several baselines, in which of them."""
+        """What the weighted score was where it was better; of several baselines, in which."""
         is_one = len(self.view.compared) == 1
         then = [
             f"{score:.4f}" + ("" if is_one else f" in {shorten(name)}")
@@ -301,7 +301,7 @@ def _worst_group(result: ScenarioResult, gate: MeanGate, verdict: GateResult) ->
     """Return the field, the value and the mean of the group that is furthest beyond the bound.
 
     "" where the mean over all is not beyond it, where what leaves the mean is not known by group,
-    where all groups are equal, and with one group or fewer than two samples a group.
+    where all groups are equal, and with one group or, on average, fewer than two samples in each.
     """
     if verdict.observed is None or not _SIGNS.match(verdict.message) or gate.may_leave is not None:
         return ""
@@ -388,7 +388,7 @@ def _bounds(gate: Gate, verdict: GateResult) -> Blamed:
 
 
 def _is_lost(sample: SampleResult) -> bool:
-    """Return whether an answer has no weighted score because something failed when asked."""
+    """Return whether an answer could not be judged, or lost its weighted score by a failure."""
     has_error = any(not was_not_asked(sample, name) for name in sample.errors)
     return sample.outcome == "error" or (has_error and has_failed(sample, WEIGHTED_SCORE))
 

@@ -199,7 +199,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _clean(output: Path, base: Path) -> None:
-    """Remove temporary files of killed runs, also from the newest run folders and baselines."""
+    """Remove what killed runs left in the newest run folders and, if ``output`` is ours, above."""
     ours = [output, base, base / "baselines"] if _is_ours(output) else []
     runs = sorted((folder for folder in base.iterdir() if _RUN_ID.match(folder.name)), reverse=True)
     for folder in (*ours, *runs[:_CLEANED]):
@@ -233,7 +233,7 @@ def _made_base(title: str, output: Path) -> Path:
 
 
 def _mark(folder: Path) -> bool:
-    """Make and mark ``folder``, and return True; do not mark one with other files."""
+    """Make ``folder``, mark it unless it has other files, and return whether it is marked."""
     folder.mkdir(parents=True, exist_ok=True)
     if not _is_ours(folder):
         return False

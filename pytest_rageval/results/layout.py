@@ -232,7 +232,7 @@ def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:
 
 
 def _sample(result: ScenarioResult) -> dict[str, Any]:
-    """Return which rows were asked and the means over all of them, {} where all were asked."""
+    """Return which rows were asked and the means estimated over all, {} where all were asked."""
     found = result.info.sample
     if found is None:
         return {}
@@ -285,7 +285,7 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
 
 
 def gate_dict(gate: GateResult) -> dict[str, Any]:
-    """Return a gate in the layout of the file: without its margin, and without empty fields."""
+    """Return a gate as the file has it: no margin, and no empty baseline, metric, flip chance."""
     found: dict[str, Any] = as_json(gate)
     del found["margin"]
     for name in ("baseline", "metric", "flip_chance"):

@@ -49,10 +49,10 @@ class RunPoint(Value, frozen=True):
     """One run of a scenario.
 
     ``folder`` is the run's folder below the base of all runs: ``bot/20261121T093011-123456``.
-    ``started_at`` is ISO 8601 in UTC. The figures are those of ``results.json``: the overall score
-    is ``weighted_score.mean`` with ``ci_low`` and ``ci_high``, that of a metric
-    ``metrics["f1"].weighted_mean``; None where nothing was scored. A run that is not ``complete``
-    is not part of a trend.
+    ``started_at`` is ISO 8601 in UTC. The overall score is ``weighted_score.mean`` with ``ci_low``
+    and ``ci_high``, that of a metric ``metrics["f1"].weighted_mean``, as in ``results.json`` or, of
+    a sample of the rows, estimated over all; None where nothing was scored. Charts leave out a run
+    that is not ``complete``.
     """
 
     folder: str
@@ -75,11 +75,11 @@ class RunPoint(Value, frozen=True):
     compared: tuple[ComparedWith, ...] = ()
     """The baselines that it was compared with; empty in runs of old versions."""
     sample: Sampling | None = None
-    """Which of its rows were asked: its means are then estimates over all of them."""
+    """Which of its rows were asked; None where all were."""
     made: MadeQuestions | None = None
     """How many of its questions a model wrote; None without any."""
     judged: bool = True
-    """Whether something could have failed it; not in a scenario without gates and thresholds."""
+    """Whether a gate, a threshold, a test function or a metric could have failed it."""
     doc_weights: Mapping[str, float] | None = None
     """What the samples of a document count in every mean; None in runs of old versions."""
 

@@ -287,4 +287,4 @@ SECTIONS: Final = {
     "refusals": RefusalsSpec,
     "conversation": ConversationSpec,
 }
-"""The keys that a metric of its own switches on for all, each with the form of its value."""
+"""The keys that a metric which reads them switches on for all, each with the form of its value."""

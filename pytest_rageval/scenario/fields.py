@@ -37,7 +37,7 @@ NAMED: Final = {
 """What messages call a field that is no column."""
 
 NEEDED_FIELDS: Final = tuple(sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"}))
-"""The fields of a sample that a metric may need."""
+"""The fields that a metric of the user's own may need."""
 
 ANSWERED_FIELDS: Final = frozenset({"answer", "contexts", "context_docs", "retrieved_ids"})
 """The fields of a sample that a target may fill in."""
@@ -55,7 +55,7 @@ FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {
 }
 """Each name of these fields in a ``key_map`` -> its field (UltraRAG's names included).
 
-``KEY_OF`` has those of ``OF_ANSWERS``, too.
+``KEY_OF`` has the fields of ``OF_ANSWERS``, too.
 """
 
 OF_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
@@ -90,7 +90,7 @@ SECTION_OF: Final = {
     "reference_citations": "citations",
     "history": "conversation",
 }
-"""Field of ``OF_ANSWERS`` -> the section that has it read; the others, a metric or a gate does."""
+"""Field of ``OF_ANSWERS`` -> the section that has it read; others are for a metric or a gate."""
 
 SAYS_NO: Final = frozenset({"is_impossible", "unanswerable", "is_unanswerable", "should_abstain"})
 """Names of ``answerable`` that say the opposite."""

@@ -43,7 +43,7 @@ _NO_EFFECT = (
     "has no effect in this file, which says it by another system's key (rag_eval's, UltraRAG's or "
     "DB-GPT's); change that one by its own name"
 )
-# Sections that say how a model or a target is reached: keys may get into them by mistake.
+# Sections that say how a model or a target is reached: API keys may get into them by mistake.
 _WITH_KEYS = ("judge", "embedding", "models", "target")
 _PLACE = re.compile(r"\{\w+\}")  # of a variable, or of a field of the row
 _AUTHORIZATION = re.compile(r"\b(?:bearer|basic)\s+(?!\$\{)\S{8,}", re.IGNORECASE)

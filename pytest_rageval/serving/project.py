@@ -166,9 +166,9 @@ _LISTED: Final = 10
 
 
 def pick(kind: str, name: str, known: Sequence[str], *, begins: bool = False) -> str:
-    """Return ``name`` if it is in ``known``; raises UserError.
+    """Return ``name`` if it is in ``known``, else raise UserError.
 
-    With ``begins``, also the only name in ``known`` that starts with it.
+    With ``begins``, return also the only name in ``known`` that starts with it.
     """
     if name in known:
         return name

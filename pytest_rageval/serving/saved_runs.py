@@ -80,7 +80,7 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as its file has it; ``plan`` has no more than its metrics and groups."""
+    """A run as its file has it; ``plan`` has what the file says of the scenario, nothing to run."""
 
     saved: SavedRun
     plan: Plan
@@ -232,7 +232,7 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
 
 def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str, Any]:
     """Return which samples fell, and how many fell and rose."""
-    # It imports numpy, which a server need not load before.
+    # Not at the top: comparing imports numpy, which a server need not load before.
     from pytest_rageval.stats.comparison import scored_pairs
 
     if WEIGHTED_SCORE not in baseline.scores:

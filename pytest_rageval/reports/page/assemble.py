@@ -56,10 +56,10 @@ class TextPool:
 
 
 def longest_that_fits(texts: Iterable[tuple[str, int]], budget: int) -> int:
-    """Return the length in characters to cut ``texts`` at, each by its share.
+    """Return at how many characters, divided by its share, to cut each text: 60 to ``LONGEST``.
 
-    60 to ``LONGEST``. They then take about ``budget`` bytes at most, if 60 is not too long for it:
-    of a cut text, the beginning is taken to need as many bytes a character as the whole.
+    All texts then take about ``budget`` bytes at most, unless 60 characters of each are too many. A
+    cut text is taken to need as many bytes a character as the whole.
     """
     sizes = [(len(text), len(embedded_json(text).encode()) + 1, share) for text, share in texts]
     low, high = _SHORTEST, LONGEST

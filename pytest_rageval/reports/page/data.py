@@ -74,8 +74,8 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 def _for_page(gate: Gate, result: ScenarioResult) -> dict[str, Any]:
     """Return what the page decides a gate from; some keep the verdict of the run, ``AS_RUN``.
 
-    These are all gates of a sampled run, as the page has no scores of the rows that were not asked,
-    and those on figures that are not believed, or might not be with other weights.
+    Beside kinds that always do, so do all gates of a sampled run, as the page lacks the scores of
+    rows that were not asked, and gates on figures not believed, be it only with other weights.
     """
     if result.info.sample is not None:
         return Gate.for_page(gate)
@@ -118,7 +118,7 @@ def page_data(
 ) -> dict[str, Any]:
     """Return the data as JSON types; ``taken`` bytes of the page are used already.
 
-    ``trend`` are the complete runs of this scenario, oldest first; this one, if complete, is last.
+    ``trend`` are the newest complete runs of the scenario, oldest first; if complete, this is last.
     Texts are cut so that a page of 1,000 samples stays below 1 MB, and larger ones grow in
     proportion up to 10,000; scores are never left out.
     """
@@ -223,7 +223,7 @@ def _doubtful(result: ScenarioResult) -> dict[str, list[str]]:
 
 
 def _sampled(result: ScenarioResult) -> dict[str, Any]:
-    """Return which rows were asked and the estimated means over all, where not all were asked."""
+    """Return how many rows were asked and the means estimated over all, {} if all were asked."""
     sample = result.info.sample
     if sample is None:
         return {}
@@ -341,7 +341,7 @@ def _pairs(
 
 
 def _columns(result: ScenarioResult) -> dict[str, Any]:
-    """Return the short fields of the samples: a list for each field, in dataset order."""
+    """Return the short fields of the samples, in dataset order; of a yes or no, where it is yes."""
     samples = result.samples
     docs = sorted({sample.doc_name for sample in samples if sample.doc_name is not None})
     number = {name: at for at, name in enumerate(docs)}
@@ -364,7 +364,7 @@ def _columns(result: ScenarioResult) -> dict[str, Any]:
 
 
 def _unjudged(result: ScenarioResult) -> list[int]:
-    """Return the samples that are errors with any weights: a score that they need is missing.
+    """Return the positions of errors with any weights: a score that the sample needs is missing.
 
     Because there is no answer, it was not asked for, or a threshold or gate needs it and it is
     neither ruled out nor tolerated.

@@ -197,8 +197,8 @@ _JUDGED: Final = "AnswerRelevancyMetric"
 def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
     """Give AnswerRelevancyMetric a prompt's text; return whether it took it.
 
-    It does not take the key of a prompt that DB-GPT keeps, nor a text where it is not asked for, or
-    has options already.
+    Not taken are the key of a prompt that DB-GPT keeps, and a text where the metric is not listed,
+    or has options of its own.
     """
     metrics = tree.data.get("metrics")
     if not (_is_text(prompt) and isinstance(metrics, list)):

@@ -51,7 +51,7 @@ class YamlTree:
     _moves: list[tuple[str, str]] = field(default_factory=list)
 
     def where(self, path: YamlPath = ()) -> str:
-        """Return ``file:line`` of the value at ``path``, or of the nearest one that holds it."""
+        """Return ``file:line`` or origin of the value at ``path``, or of the nearest around it."""
         for length in range(len(path), -1, -1):
             origin = self._origins.get(path[:length])
             if origin is not None:

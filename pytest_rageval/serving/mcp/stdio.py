@@ -57,7 +57,7 @@ Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a tool replies: text, and the same as data where the client wants that."""
+    """What a tool replies: text, and perhaps the same as data, which some clients read."""
 
     text: str
     structured: Mapping[str, Any] | None = None
@@ -157,9 +157,9 @@ class _Wire:
         self._sink.flush()
 
     def _note(self, line: bytes) -> None:
-        """Count a request of the client as open, or a response to one as given.
+        """Count a request of the client as open, until it is answered or cancelled.
 
-        A line that is neither, or no sound message, changes nothing.
+        A line of another kind, or no sound message, changes nothing.
         """
         try:
             message = read_json(line, depth=None)

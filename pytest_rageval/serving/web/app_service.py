@@ -205,8 +205,8 @@ class AppService:
     async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
         """Start a run with other settings, of some variants; refused while there is one.
 
-        Refused, too, where the file has changed since the page read it: the body has both ends of a
-        threshold of which one is edited, and the other may be outdated.
+        With a ``digest``, refused, too, where the file has changed since the page read it: the body
+        has both ends of a threshold of which one is edited, and the other may be outdated.
         """
         await self._found(fresh=self._is_outdated())
         entry, figures = await self._outline(scenario)

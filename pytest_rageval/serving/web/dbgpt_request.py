@@ -40,7 +40,7 @@ _LONGEST_PROMPT: Final = 20_000
 _LISTED: Final = 10
 # A name as metrics have them, with numbers in its notation: no import path, no file, no text.
 _METRIC: Final = re.compile(r"[\w-]+(\(\w+=[\w.+-]+(, ?\w+=[\w.+-]+)*\))?(@\d+)?")
-# What would judge, weigh, mark, save, draw or compare, none of which the answer shows.
+# The keys that would judge, weigh, mark, save, draw or compare: the reply shows none of it.
 _EMPTY: Final[Mapping[str, Any]] = {
     "best": None,
     "compare": None,
@@ -153,7 +153,7 @@ def lay_over(request: EvaluationRequest, scenario: Scenario) -> Changes:
     """Return what the request changes in a scenario.
 
     Target, corpus, models, ``match`` and ``empty_answer`` of the scenario hold. A target is left
-    out where the rows bring what it would be asked for; refuses rows that need one and have none.
+    out where the rows bring what it would be asked for; without one, rows that do not are refused.
     """
     asks = scenario.target is not None and _lacks_answers(request, scenario)
     tree = _translated(request, scenario, is_asked=asks)
