@@ -61,7 +61,7 @@ class Merged:
     def rows(self) -> Iterator[tuple[Path, CaseRow]]:
         """Yield the cases of all shards that are not cut off, each with its file.
 
-        Raises ShardError if two shards have the same case, and for a damaged line.
+        Raises ShardError if two shards have the same case, and as ``case_rows`` does.
         """
         seen: dict[str, Shard] = {}
         for shard in self.shards:
@@ -202,7 +202,7 @@ def _below(place: Path) -> Iterator[Path]:
 
 
 def merged(shards: Sequence[Shard]) -> list[Merged]:
-    """Return these shards by scenario and variant; raises ShardError for those of several runs."""
+    """Return these shards by scenario and variant; raises ShardError where they do not fit."""
     _check_scenarios(shards)
     by_scenario: dict[str, list[Shard]] = defaultdict(list)
     for shard in shards:
@@ -373,7 +373,7 @@ def _check_same(shards: Sequence[Shard]) -> None:
             raise ShardError(str(other.path), f"{said}, {first.path}. {_HINT}")
         found = _difference(first.head.info, other.head.info)
         if not found and first.head.selection != other.head.selection:
-            found = _SAID["selected"]  # as many, and others
+            found = _SAID["selected"]  # as many cases, but others
         if found:
             raise ShardError(str(other.path), f"{found} than {first.path}. {_HINT}")
 

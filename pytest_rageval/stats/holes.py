@@ -22,7 +22,7 @@ _ON_RECORD: Final = 10  # how many results of a search the details of a sample n
 
 @dataclass(frozen=True, slots=True)
 class OpenMean:
-    """The mean of a metric with holes: ``judged`` is the mean share of the results that are none.
+    """The mean of a metric with holes; ``judged`` is the mean share of results that are no holes.
 
     ``ends`` are the means of the lowest and of the highest values, None where the metric leaves
     holes out by itself. ``k`` is its cutoff.

@@ -66,8 +66,8 @@ def run_paired_test(  # noqa: PLR0913  (all but the test and its data are option
 
     ``columns`` are arrays of shape (n_samples,), one for each metric; NaN marks a sample that does
     not count. ``family`` are the positions of the metrics that max-T adjusts for; ``unit`` names
-    what a difference belongs to: a sample, or a group. ``at_once`` tests that are run together
-    share the time of one exact test. Raises MissingExtraError if a test needs scipy, and it is
+    what a difference belongs to: a sample, or a group. ``at_once`` is how many such tests share the
+    time that one exact test may take. Raises MissingExtraError if a test needs scipy, and it is
     missing.
     """
     present = [column[~np.isnan(column)] for column in columns]

@@ -15,7 +15,7 @@ from pytest_rageval.stats.weights import is_scored, rescale, weighted_mean
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """Of ``samples`` judged ``repeats`` times, ``flips`` pass in some and fail in other repeats."""
+    """Of ``samples`` judged up to ``repeats`` times, ``flips`` pass in some and fail in others."""
 
     repeats: int
     samples: int

@@ -140,7 +140,7 @@ def weighted_interval(
     groups: Groups = None,
     extra: float = 1.0,
 ) -> tuple[float, float] | None:
-    """Return the ends of the interval of the weighted mean, or None below two weighted values.
+    """Return the ends of the weighted mean's interval, None below two values (groups) of weight.
 
     Scores with a bounded range: the ends of ``mean_bounds``, after rescaling to 0..1. They stay
     inside the range, have a width when all scores are equal, and do not rise when a score falls.

@@ -1,4 +1,4 @@
-"""Weighted scores and means, by sample or by group; a missing score is never a zero."""
+"""Weighted scores and means, and the groups of samples; a missing score is never a zero."""
 
 from __future__ import annotations
 

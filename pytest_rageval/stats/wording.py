@@ -199,7 +199,7 @@ def correction_name(correction: Correction) -> str:
 
 
 def corrected_figures(corrected: Corrected) -> str:
-    """Return on how many answers with labels a corrected mean rests, or why there is none."""
+    """Return on how many labels a corrected mean rests and what they are worth, or why none."""
     if corrected.mean is None:
         return corrected.why
     worth = "" if corrected.worth is None else f", worth {corrected.worth:.0f}"

@@ -1,4 +1,4 @@
-"""What a kind of target must provide, what it is given, and what becomes an answer of it."""
+"""What a kind of target must provide, what it is given, and how its reply becomes an answer."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Answer:
     """What the system under test answered to a sample; what it did not say is None.
 
     ``context_docs`` names the document of each context; a context may be blank beside others, and
-    an id repeated. ``extra`` is whatever else it returned, JSON-plain: it is shown in results.json,
-    and nothing is computed from it. ``latency_s`` is set by a target that keeps limits itself: its
-    caller would measure the waiting too.
+    an id repeated. ``extra`` is whatever else it returned, JSON-plain: results.json shows it, and
+    citations, confidence and ``cost_usd`` are read from it. ``latency_s`` is set by a target that
+    keeps limits itself: its caller would measure the waiting too.
     """
 
     text: str | None = None
@@ -64,7 +64,7 @@ class Target(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close whatever was opened. A target that is asked after that opens it again."""
+        """Close whatever was opened. Asked later, it opens it again (a model: after ``use``)."""
         ...
 
 
@@ -97,8 +97,8 @@ class TargetContext:
     """What a target may need in addition to its options.
 
     ``folders`` are where its modules may be, the scenario's own first; ``root`` is what the files
-    of a checkout are named from. ``timeout_s`` is how long an answer may take altogether; the
-    caller enforces it. ``settings`` holds all limits of the target, in the form of a model's.
+    of a checkout are named from. ``timeout_s`` is how long an answer may take; the caller enforces
+    it, unless the target limits itself. ``settings`` holds all limits, in the form of a model's.
     """
 
     folders: Sequence[Path] = ()
@@ -163,13 +163,13 @@ class TargetOptions(BaseModel):
 class TargetDefinition:
     """A kind of target as the registry holds it.
 
-    ``make(options, context)`` returns the target without asking it; it raises TargetError, with
-    what is wrong, as far as that can be known. Where the options name a fixture of pytest,
+    ``make(options, context)`` returns the target without asking it; raises TargetError for what can
+    be seen to be wrong, MissingExtraError for a package. Where options name a fixture of pytest,
     ``from_value(options, context, value)`` does it with the fixture's value instead. ``repeats`` is
     how often a question with a transient failure is asked again when the scenario does not say.
-    ``is_remote`` says that another process answers, which replay leaves alone; ``limits_itself``
-    that the target keeps to limits, times and retries itself. ``preload()`` loads what the first
-    question needs; it is called in a thread, as this is no part of the time of an answer.
+    ``is_remote``: another process answers, which replay does not ask. ``limits_itself``: the target
+    keeps to limits, times and retries itself. ``preload()`` loads what the first question needs, in
+    a thread: this is no part of the time of an answer.
     """
 
     name: str
@@ -217,7 +217,7 @@ def _shown(frame: traceback.FrameSummary) -> str:
 
 
 MOST_CHARACTERS: Final = 1_000_000
-"""The longest answer, and the longest context, that is not taken for a mistake."""
+"""The longest answer, context, or JSON of all other fields, that is not taken for a mistake."""
 
 _PARTS = ("answer", "contexts", "retrieved_ids")
 """The parts of an answer; each is enough alone, ``retrieved_ids`` too."""
@@ -298,7 +298,7 @@ def _refuse_deep(value: object) -> None:
 
 
 def named_fields(value: object) -> Mapping[str, Any] | None:
-    """Return the items of a mapping, or of an object the fields that are known; None for others."""
+    """Return a mapping's items or an object's fields, of a plain one the known; None for others."""
     if isinstance(value, Mapping):
         return {str(key): part for key, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):  # a NamedTuple
@@ -437,7 +437,7 @@ def _ids(value: Any) -> tuple[str, ...]:
 
 
 def _checked(answer: Answer) -> Answer:
-    """Return the answer as it is, also an empty one; texts that are too long are refused."""
+    """Return the answer as it is, also an empty text; refuse one too long, or without any part."""
     texts = [("answer", answer.text or ""), *(("context", text) for text in answer.contexts or ())]
     for what, text in texts:
         if len(text) > MOST_CHARACTERS:

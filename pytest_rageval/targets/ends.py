@@ -1,4 +1,4 @@
-"""What ends a streamed answer: the word that it is whole, that more follows, or that it failed."""
+"""What a stream, or a whole reply, says of its end: that it is whole, goes on, or has failed."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Ending:
         return told if has_text or not self._of else Event(None)
 
     def _takes_back(self, event: Event) -> bool:
-        """Return whether the parts' flag is true now: in their step or none, maybe of sources."""
+        """Return whether a flag that was false is true now: in its step or none, or of sources."""
         data = event.without(lambda one: _is_beside(one) and not one.is_of_sources).data
         flags = _flags(data) if isinstance(data, Mapping) else ()
         sign = f"{self._said.partition(': ')[0]}: true"
@@ -330,9 +330,9 @@ def failure_of(
 ) -> str:
     """Return the failure that a reply, or an item of it, tells of, "" for none.
 
-    What wraps the fields at ``paths`` is read as the reply is. Elsewhere within it, where an order
-    may have failed, an error has to stand beside the status. ``has_text``: its answer is not blank;
-    then a code may be of the matter itself.
+    What wraps the fields at ``paths`` is read as the reply is. Elsewhere a failed status may be
+    that of an order: there it counts beside an error, or if it is a run's. ``has_text``: its answer
+    is not blank; then a code may be of the matter itself.
     """
     places = [value] if isinstance(value, Mapping) else []
     places += [place for path in paths.values() for place in around(value, path)]

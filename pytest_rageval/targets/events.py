@@ -119,7 +119,7 @@ class Event:
         return tuple(dict.fromkeys(name for name in names if name.lower() not in GENERIC))
 
     def without(self, is_left: Callable[[Event], bool]) -> Event:
-        """Return the event without what ``is_left`` leaves out of it, and of what it wraps."""
+        """Return the event, empty if ``is_left`` holds for it; what it wraps likewise."""
         if is_left(self):
             return Event(None)
         whole = self.data if isinstance(self.data, Mapping) else {}

@@ -55,9 +55,9 @@ _PASSING = (408, 425, 502, 503, 504)
 class Exchange:
     """Sends requests to one service and to where it may redirect. Opens connections when needed.
 
-    Keys go to the host and port that ``url`` names and to no other (80 and 443 are one), proxies
-    are used for https only. ``allowed_hosts`` are those that it may redirect to without keys, as a
-    name or as ``name:port``.
+    Headers with keys go to the host and port that ``url`` names and to no other (80 and 443 are
+    one), proxies are used for https only. ``allowed_hosts`` are those that it may redirect to, as a
+    name or as ``name:port``: without such headers, but with the body of a 307 or 308.
     """
 
     def __init__(

@@ -252,7 +252,7 @@ def _is_object(line: str) -> bool:
 def json_of(reply: HttpReply) -> Any:
     """Return the JSON of a reply, else its text. Of a text or page, only an object counts as JSON.
 
-    Raises TargetError for nothing, for a page, and for broken JSON.
+    Raises TargetError for nothing, for a page, for broken JSON, and for bytes that are no text.
     """
     kind, text = reply.content_type.lower(), reply.text
     if not reply.body.strip():

@@ -242,7 +242,7 @@ def _from_value(options: HttpOptions, context: TargetContext, value: object) -> 
 
 
 def check(options: HttpOptions, context: TargetContext) -> None:
-    """Raise for what is seen to be wrong without a request; a replay needs only valid fields."""
+    """Raise TargetError, MissingExtraError for what is wrong; a replay needs only valid fields."""
     assert options.fields is not None  # raises for a place that is no field
     if context.asks_nobody:
         return

@@ -88,7 +88,7 @@ class Part:
     turn: Turn = ()
 
     def before_call(self, node: str, turn: Turn) -> Part:
-        """Return the part, without its turn if it is of this message, which calls a tool."""
+        """Return the part; if of this message, which calls a tool, as of no message of its own."""
         is_of_call = self.node == node and all(dict(turn).get(k, v) == v for k, v in self.turn)
         return replace(self, turn=()) if is_of_call else self
 
@@ -139,7 +139,7 @@ class StreamedAnswer:
         if said := failure(heard):
             # An envelope that calls this a success will call what follows one, too: it mends none.
             self._failure, self._is_formal = said, heard.has_succeeded
-            # Of a tool or a step: what comes after may be the answer.
+            # A failure of a tool or a step ends nothing yet: the answer may still come.
             refuse(failure(heard.without(lambda one: one.may_go_on)))
         elif heard.has_succeeded and not self._is_formal:
             self._failure = ""

@@ -42,9 +42,9 @@ def one_line(text: str) -> str:
 
 
 def short_line(text: str, width: int) -> str:
-    """Return ``one_line`` of the beginning of ``text``, of more than ``width`` cells can show.
+    """Return ``one_line`` of the first ``4 * width`` characters of ``text``, usually too wide.
 
-    It is not cut to ``width``; "…" at its end says that there was more.
+    It is for ``cut`` to make it fit; "…" at its end says that there was more.
     """
     text = text.lstrip()
     most = 4 * width  # white space and characters that take no cell need more than they show

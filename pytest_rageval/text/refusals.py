@@ -67,9 +67,9 @@ def kind_of(
 
 
 def _kind_of_html(answer: str, rule: RefusalRule, kind: Kind) -> Kind:
-    """Return the kind of an answer in HTML, which has ``kind`` with its tags.
+    """Return the kind of an answer in HTML; ``kind`` is that of the text with its tags.
 
-    Tags end no sentence there: what refuses may stand in one with what answers.
+    Tags end no sentence in that text: what refuses may stand in one with what answers.
     """
     answer = _TAG_IN_LINE.sub("", answer)
     text = _TAG.sub("\n", answer).strip()
@@ -119,10 +119,10 @@ def _kind_of(answer: str, rule: RefusalRule, sentences: Sequence[str] | None = N
 
 
 def says_something(answer: str, references: Sequence[str], *, cites: bool) -> bool:
-    """Return whether a short answer is more than marks: it has a word, or what is expected.
+    """Return whether a short answer is more than marks: it has a word, or is what is expected.
 
-    So it is if it differs from a reference in blanks alone. Where answers do not cite, a name in
-    brackets is no marker if it is the reference's; a number may be one.
+    Signs are expected if they differ from a reference in blanks alone. Where answers do not cite, a
+    name in brackets is no marker if it is the reference's; a number may be one.
     """
     if any(map(str.isalnum, strip_citations(answer, _MARKERS))):
         return True

@@ -50,8 +50,8 @@ class ReplyParts:
     ``others`` are the numbers behind the first of them; those before it may be scores of parts.
     ``before`` and ``behind`` are the prose around the objects, ``texts`` the other values in them;
     ``tops`` are the upper ends of scales that they name. ``is_cut_off``: it ends in an object
-    without an end that cannot be read, or there is no score. ``is_quoted``: an object with a score
-    stands within a sentence, or is announced as the answer's.
+    without an end, and this cannot be read, or no object has a score. ``is_quoted``: an object with
+    a score stands within a sentence, or is announced as the answer's.
     """
 
     scores: tuple[str, ...]

@@ -1,6 +1,6 @@
 """What a row asks of its answer: reading the checks, and whether an answer passes one.
 
-Texts are compared exactly, with case, spaces and punctuation, in Unicode's form NFC.
+Texts are compared exactly (``icontains`` and its like ignore case), in Unicode's form NFC.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LEAST_PART: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that a row asks of its answer; ``value`` is a tuple of texts where it takes some.
+    """One thing that a row asks of its answer; ``is_not`` turns it round.
 
-    ``is_not`` turns it round. ``weight`` is its part in the score.
+    ``value`` is a tuple of texts for kinds of ``contains``; ``weight`` is its part in the score.
     """
 
     kind: str
@@ -113,7 +113,7 @@ def _one_or_more(field: str, part: Any) -> str | tuple[str, ...]:
 
 
 def read_criteria(field: str, value: Any) -> tuple[str, ...] | None:
-    """Return the criteria of a row, None where there are none; raises ValueError for no text."""
+    """Return the criteria of a row, None where there are none; ValueError for blanks or no text."""
     if value == "":
         return None
     return tuple(_words(field, part) for part in _parts(value)) or None

@@ -166,7 +166,7 @@ async def _scenarios(service: AppService, request: web.Request) -> dict[str, Any
 
 
 def _with_body(answer: Callable[..., Awaitable[dict[str, Any]]]) -> Answer:
-    """Return what gives ``answer`` the scenario of the path, if it has one, and the body."""
+    """Return a route's function that calls ``answer`` with the names in the path and the body."""
 
     async def read(service: AppService, request: web.Request) -> dict[str, Any]:
         body = await read_object(request, MAX_REQUEST_BYTES)

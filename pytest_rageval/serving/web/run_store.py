@@ -52,8 +52,8 @@ class RunStore:
     def standings(self, entries: Collection[ScenarioEntry]) -> dict[str, dict[str, Any]]:
         """Return by id the last run of each scenario, or the verdict of its variants' last runs.
 
-        Also ``ran_at``, when the newest of these began, and of a scenario without variants the
-        ``trend``: the weighted scores of its last complete runs.
+        Also ``ran_at``, when the newest of these began; ``trend``, the weighted scores of the last
+        complete runs, [] with variants; and with variants ``overridden``, what options changed.
         """
         by_base: dict[Path, dict[str, list[RunPoint]]] = {}
         for base in {self.base(entry) for entry in entries}:
@@ -111,7 +111,7 @@ class RunStore:
         """Return the gate and the page of the last ranking; ``newer`` are variants that ran since.
 
         The gate is undecided where the scenario asks for ``best`` and no saved ranking has it.
-        None without variants, and where there is neither a ranking nor such a gate.
+        None without variants; without a ranking, also if there is no such gate, or no run.
         """
         if not entry.variants or entry.name is None:
             return None

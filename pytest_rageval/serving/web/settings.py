@@ -127,7 +127,7 @@ def refuse_own(variants: Mapping[str, Any], settings: Settings) -> None:
 def _says(keys: Any, path: Steps) -> bool:
     """Return whether a variant has a value at ``path``, or one in place of what it leads through.
 
-    None and an empty mapping are in place of all that is above.
+    None and an empty mapping replace all that the scenario has where they stand.
     """
     for at, step in enumerate(path):
         if at and not (isinstance(keys, Mapping) and keys):

@@ -132,7 +132,7 @@ def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agre
 
 
 def _in_metric_unit(found: Agreement, scale: Scale) -> Agreement:
-    """Return an agreement with its bias, which was in 0..1, in the metric's unit."""
+    """Return an agreement with its bias, which was a part of the range, in the metric's unit."""
     bias, low, high = (
         None if one is None else one * scale.span
         for one in (found.bias, found.bias_low, found.bias_high)
@@ -143,7 +143,7 @@ def _in_metric_unit(found: Agreement, scale: Scale) -> Agreement:
 def _slices(
     result: ScenarioResult, rated: Sequence[Rated], human: HumanLabels, scale: Scale
 ) -> dict[str, dict[str, Agreement]]:
-    """Return the agreement by field and value; fields with 2 to 20 different values have one."""
+    """Return the agreement by field and value, of fields with 2 to 20 values in ``rated``."""
     found = {}
     for column in ("doc_name", *result.info.metadata_columns):
         parts: dict[str, list[Rated]] = {}

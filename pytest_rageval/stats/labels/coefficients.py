@@ -27,7 +27,7 @@ def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:
 
 
 def kappa_influence(table: Table, *, quadratic: bool = False) -> Influence:
-    """Return the kappa of a table without empty cells, and the influence of each cell.
+    """Return the kappa of a table, which has to have one, and the influence of each cell.
 
     With D and E the mean distance found and expected, kappa is 1 - D/E, and a sample at the
     distance d moves it by D(a + b)/E² - d/E - D/E, where a and b are the mean distances of its row

@@ -187,17 +187,17 @@ def _drawn_mean(labels: Sequence[Label], digest: str, scale: Scale) -> float | N
 def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -> Corrected | None:
     """Return the mean of yes and no, and its interval; None where this form does not hold.
 
-    It holds for equal weights without groups, where two to MOST_STRATA strata are open (not
-    labelled throughout), or one whose verdicts are known; a single stratum is always open. Labels
-    lie in 0..1 (a fraction where people are split). Otherwise, and without 10 labels or two in each
-    stratum, ``corrected_mean`` decides.
+    It holds for equal weights if no two samples share a group, where two to MOST_STRATA strata are
+    open (not labelled throughout), or one whose verdicts are known; a single stratum is always
+    open. Labels lie in 0..1 (a fraction where people are split). Otherwise, and without 10 labels
+    or two in each stratum, ``corrected_mean`` decides.
 
     ``mean`` is Σ W_s m_s over the strata. Divided by verdict, m_s is Σ W_h k_h/n_h, which is right
     on average as the labels of a verdict are drawn at random from all of it. Of more than two open
-    strata, or if people accept more of what the judge rejects, or a verdict has no label, m_s is
-    that of the labels alone.
-    ``share`` (lambda) is the difference of the two verdicts' k_h/n_h, and 0 there: it is the lambda
-    of ``corrected_mean`` for yes and no. It is None where there are several strata.
+    strata, if a verdict is not known or has no label, or if people do not accept more of what the
+    judge accepts, m_s is that of the labels alone. ``share`` is the lambda of ``corrected_mean``
+    for yes and no: the difference of the two verdicts' k_h/n_h, 0 where the labels alone decide,
+    None where there are several strata.
     """
     parts = [kept for one in strata if (kept := [row for row in one if row.weight > 0.0])]
     if not _holds(parts):
