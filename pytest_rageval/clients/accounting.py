@@ -55,7 +55,7 @@ class Tally:
         self.replies: Counter[str] = Counter()
         """How many replies of a judge were usable, or not, by what was wrong (``model.FAULTS``)."""
         self.failure: Exception | None = None
-        """What the first call raised that failed."""
+        """What the first call that failed raised."""
         self._outer = outer
         self._calls: set[asyncio.Future[None]] = set()
 
@@ -226,10 +226,10 @@ class Ledger:
     def reserve(self, cost_usd: Callable[[], float]) -> AbstractAsyncContextManager[None]:
         """Reserve the estimated cost of a request while it is in flight.
 
-        Waits, in this process first come first served, while only the reservations of other
-        requests are in the way: their real cost may leave room. Raises BudgetError when none is in
-        flight and the request would exceed the budget, and from then on for every request of this
-        process: a run that has stopped asking does not go on with cheaper questions.
+        Waits, in this process first come first served, while the request would exceed the budget
+        and others are in flight: their real cost may leave room. Once none is, raises BudgetError,
+        and from then on for every request of this process: a run that has stopped asking does not
+        go on with cheaper questions.
         """
         if current_scenario() not in self._accounts:
             self._note(Usage())  # a scenario that has asked has a usage, also while none is known
@@ -272,8 +272,8 @@ class Ledger:
 
     @property
     def in_flight(self) -> tuple[int, float]:
-        """How many requests are in flight now, and for how many seconds the oldest is."""
-        sent = list(self._sent.values())  # at once: another thread may read it
+        """How many requests are in flight now, and for how many seconds the oldest has been."""
+        sent = list(self._sent.values())  # a copy: another thread shows the progress
         return len(sent), time.monotonic() - min(sent) if sent else 0.0
 
     def count(self, usage: Usage) -> None:
@@ -282,7 +282,7 @@ class Ledger:
         self._note(usage)
 
     def close(self) -> None:
-        """Close the file; it stays, for ``run_usage``."""
+        """Close the files; that of the usage stays, for ``run_usage``."""
         if self._file is not None:
             self._file.close()
             self._file = None

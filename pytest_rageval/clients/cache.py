@@ -7,8 +7,9 @@
 
 The same for vectors, as base64 of 32-bit floats, and for the answers of systems under test; scores
 (see ``score_cache``) have no keys. Each process of each run has its own files (see ``jsonl_log``).
-A key holds everything that changes an answer. Keys on disk only serve to explain a miss, so they
-have files of their own. Files may be deleted, moved to another folder or joined.
+A key holds what is asked, the model and its parameters, but not the ``form`` of the reply. Keys on
+disk only serve to explain a miss, so they have files of their own. Files may be deleted, moved to
+another folder or joined.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class CachedChat:
 
         def send() -> Awaitable[Reply]:
             nonlocal request
-            # Here, for every call that waits to be sent: else each could loop until its time-out.
+            # When it is sent, so that calls that waited ask for less, too: each may be a loop.
             if self._call.was_late_alone and longer and self._settings.max_tokens is None:
                 self._call.was_late_alone = False
                 self._most_tokens = min(self._most_tokens, SHORT_TOKENS)
@@ -235,14 +235,14 @@ class CachedChat:
         return f"at {asked_for} tokens, asked for after {name} {own} were too few"
 
     def _learn(self, longer: int | None, enough: int | None) -> None:
-        """Note how many tokens were enough, so that later replies are not cut off first."""
+        """Note how many tokens were enough, JUDGE_TOKENS at least: later replies may have them."""
         if longer != 1 and self._settings.max_tokens is None:
             self._most_tokens = max(self._most_tokens, enough or JUDGE_TOKENS)
 
     def _twice(self, longer: int | None, *, is_last: bool) -> int | None:
         """Return how many times longer a reply may be after one that was cut off; None: no limit.
 
-        It stays so: a reply to the same question is as long.
+        Later re-asks keep it: a reply to the same question is as long.
         """
         if longer is None or (is_last and self._settings.max_tokens is None):
             return None

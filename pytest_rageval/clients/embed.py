@@ -111,7 +111,7 @@ class _Batches:
     """Collects texts and sends them together, each once however many callers wait for it.
 
     A text that no caller waits for any more leaves the queue; a batch of such texts is cancelled.
-    The texts of a batch are all of one scenario, that of the first caller, which pays for it.
+    The texts of a batch are of one scenario, that of each one's first caller, which pays for it.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 NOT_SET: Final = "is not set"
-"""How the message of a missing variable ends; a dry run, which asks nobody, drops it by that."""
+"""How the message of a missing variable ends; a dry run, which asks nobody, drops such ones."""
 
 
 class Credentials:
@@ -57,8 +57,8 @@ class Credentials:
     def scrub(self, raw: bytes, charset: str = "utf-8") -> bytes:
         """Return, in UTF-8, what a server sent, without our keys, which it may repeat.
 
-        Bytes that are not valid UTF-8 stay as they are. A charset that Python does not know, or
-        cannot read, is read as UTF-8.
+        Of UTF-8, bytes that are not valid stay as they are; of another charset, they become U+FFFD.
+        What is in a charset that Python does not know, or cannot read, is read as UTF-8.
         """
         try:
             charset = codecs.lookup(charset).name
@@ -173,7 +173,7 @@ class HttpReply:
 
     @property
     def beginning(self) -> str:
-        """What it begins with, in one line."""
+        """What the body begins with, on one line."""
         return " ".join(self.body[:2000].decode("utf-8", "replace").split())
 
 
@@ -230,7 +230,7 @@ class Transport:
         data: bytes | None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpReply:
-        """Return the reply of the server, which errors call ``where``.
+        """Return the reply of the server; errors call it ``where``.
 
         Raises ConnectionFailed, TimeoutError, UnsendableError, or BodyError.
         """
@@ -346,7 +346,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds the server asks to wait, from any of three forms, or None."""
+    """Return how many seconds to wait, as a server asks in ms, in seconds or by a date; or None."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000.0

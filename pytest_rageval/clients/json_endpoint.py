@@ -2,7 +2,7 @@
 
 A 429 is a rate limit, with the wait that ``Retry-After`` asks for, unless the account is empty; a
 401 is about the key; a body that is no JSON object is the server's fault. Limits, retries and the
-cache are not here, but in the layer that calls it.
+cache are in the layer that calls this one.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from pytest_rageval.text.json_value import digest
 
 _HEAD_DIGITS = 16
 _CHECKS = 2
-"""Add 1 when replies are refused that gave a score before (R5: the prompt's example)."""
+"""Add 1 when replies are refused that gave a score before, as those of the prompt's example."""
 
 
 def define(
@@ -44,8 +44,8 @@ def define(
 
     The models count as they do in the keys of their replies. So does the version of this package:
     the wording of reasons may change in any. Scores of replies that were checked less are made
-    again from the replies in the cache: nothing is asked, and a reply that is refused now gives no
-    score.
+    again from the replies in the cache; one that is refused now is asked for again, but in replay,
+    where it gives no score.
     """
     material = {
         "checks": _CHECKS,

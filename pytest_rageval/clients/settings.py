@@ -55,10 +55,10 @@ class ClientSettings:
     ``role`` is the part of the scenario that these come from; messages begin with it. ``model`` is
     the provider's name for it, or ``pkg.mod:attr`` for the provider ``python``. ``base_url`` is
     OpenAI's for None. ``api_key_env`` is the name of an environment variable; None sends no key.
-    ``price`` is None where costs are unknown. A value of ``headers`` may say
-    ``${NAME}`` for an environment variable. ``temperature``, ``max_tokens`` and ``seed`` are left
-    out of requests when they are None; ``extra_body`` is added to them. ``form`` is how JSON is
-    asked for: auto tries json_schema and steps down where the server cannot.
+    ``price`` is None where costs are unknown. A value of ``headers`` may say ``${NAME}`` for an
+    environment variable. ``temperature``, ``max_tokens`` and ``seed`` are left out of requests when
+    they are None; ``extra_body`` is added to requests. ``form`` is how JSON is asked for: auto
+    tries json_schema and steps down where the server cannot.
 
     ``concurrency`` requests are in flight at most and ``rpm`` requests and ``tpm`` tokens start in
     any minute, over all processes of a run. A request may take ``timeout_s``; one that fails for a
@@ -113,7 +113,7 @@ class ClientSettings:
 
 
 def client_settings(role: str, spec: ModelSpec, **other: Any) -> ClientSettings:
-    """Return how a model is reached and asked by its part of a scenario; ``other`` comes first."""
+    """Return how a model is reached and asked by its part of a scenario; ``other`` overrides it."""
     names = spec.__class__.model_fields.keys() & {found.name for found in fields(ClientSettings)}
     price = None if spec.price is None else Price(spec.price.input, spec.price.output)
     own = {"role": role, "api_key_env": spec.key_variable, "price": price}
@@ -125,9 +125,9 @@ class RunSettings:
     """What the processes of a run have in common.
 
     ``cache_dir`` outlives the run; without one the mode counts as off. ``shared_dir`` is a folder
-    for this run alone, in which its processes share limits, locks and the ledger. Without
-    one, or on a system without file locks, limits are divided by ``processes`` and a budget holds
-    for one process. ``shards`` run at once on other machines and do not know each other: limits are
+    for this run alone, in which its processes share limits, locks and the ledger. Without one, a
+    budget holds for one process; without one, or without file locks, limits are divided by
+    ``processes``. ``shards`` run at once on other machines and do not know each other: limits are
     divided by their number, too, and ``budget_usd`` is the part of this one. ``started_at``
     (seconds since 1970) must be the same in all processes; with the folder it names the run, so
     that refresh knows what the run itself has asked. The budget covers all calls, embeddings

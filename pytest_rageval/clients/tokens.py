@@ -120,7 +120,7 @@ class _Scales:
 
 
 class _Sums(NamedTuple):
-    """Sums of products over the calls of a kind, of the normal equations.
+    """Sums of products over the calls of a kind, for the normal equations.
 
     ``p`` are tokens of ASCII, ``o`` of other characters, ``w`` of the whole without the template,
     each as a share of what the server counted.
@@ -185,10 +185,7 @@ def estimate_tokens(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The tokens that a request will probably take.
-
-    ``raw`` is the guess for the prompt before any learning.
-    """
+    """The tokens that a request will probably take; ``raw``: of the prompt, before any learning."""
 
     raw: float
     prompt: float

@@ -46,7 +46,7 @@ def said_of_ids(source: ReadRows, *, is_merged: bool) -> tuple[list[str], list[D
 
 
 def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
-    """Yield the columns that may hold the grades of ``reference_ids``, and are not read."""
+    """Yield a doubt for each column, or key, that may hold the grades, and is not read."""
     key_map = source.spec.key_map
     used = [name for name in source.columns_read("reference_ids") if name in source.columns]
     written = key_map.get(GRADE)
@@ -139,9 +139,9 @@ def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
 
 
 def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
-    """Yield the keys of expected documents that seem to say which of them is not relevant.
+    """Yield a doubt for each key of expected documents that seems to say which is not relevant.
 
-    They are whole numbers, or true and false, some of them above 0 and some not.
+    Its values are whole numbers, or true and false, some of them above 0 and some not.
     """
     said: dict[str, list[Any]] = {}
     for cell in (row.fields.get(name) for row in source.rows for name in used):

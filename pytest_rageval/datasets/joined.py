@@ -158,8 +158,8 @@ class Answers:
     ) -> None:
         """Take the rows; raises ScenarioError for broken ones, and for a missing or repeated key.
 
-        Where ``extra_rows`` are ignored, one without a key is such, and a key may repeat that no
-        row of the first file has: ``check_joined`` tells.
+        Where ``extra_rows`` are ignored, rows without a key are, too, and a key may repeat that no
+        row of the first file has (``check_joined`` refuses others).
         ``of_answers`` are the fields that the scenario has read beside those that all data have.
         """
         self.sha256 = sha256
@@ -327,8 +327,8 @@ class Answers:
     def check_joined(self, shown: str) -> None:
         """Raise ScenarioError for rows of this file that no row of the first has joined.
 
-        For after all rows are joined. If ``extra_rows`` allows them, only for two of one key that
-        is joined.
+        Call it after all rows are joined. Where ``extra_rows`` are ignored, it refuses only a key
+        that is joined and repeats.
         """
         if problems := [self._repeated[key] for key in self._repeated if key in self._used]:
             raise ScenarioError(problems[:_LISTED])

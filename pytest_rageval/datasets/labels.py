@@ -48,9 +48,9 @@ class LabelScale:
     """What a label of one metric may be.
 
     ``levels`` ascend. ``has_words``: yes and no are the higher and the lower of two levels, which
-    holds unless lower scores are better. ``sees_contexts``: the
-    metric looks at contexts, and so must people. ``has_cells``: labels are about the cells of
-    support tables, which are not known before the judge has been asked.
+    holds unless lower scores are better. ``sees_contexts``: the metric looks at contexts, and so
+    must people. ``has_cells``: labels are about the cells of support tables, which are not known
+    before the judge has been asked.
     """
 
     levels: Sequence[float]

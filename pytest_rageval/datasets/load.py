@@ -69,7 +69,7 @@ class Dataset:
     likely: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """The columns that are read by the names of other tools, by field."""
     doubts: tuple[Doubt, ...] = ()
-    """What the columns leave open; it is wrong only if a metric reads these fields."""
+    """What the columns leave open; an error only if a metric reads these fields."""
     remarks: tuple[str, ...] = ()
     reviewed: frozenset[str] = frozenset()
     """The ids of the rows that a person accepted or edited (``reviews``)."""

@@ -28,8 +28,8 @@ class Windows:
     """How much was booked in each sixtieth of a sliding window, for several capacities at once.
 
     What is booked in any ``window_s`` seconds never exceeds a capacity, but for a single amount
-    above it: whole bins are counted, so the window is up to a sixtieth longer than it says. A
-    booking is never before an earlier one.
+    above it, and for corrections: whole bins are counted, so the window is up to a sixtieth longer
+    than it says. A booking is never before an earlier one.
     Each capacity is one of ``parts`` equal parts of a limit; other processes use up the rest.
     """
 
@@ -61,9 +61,9 @@ class Windows:
         return start
 
     def _held(self, amounts: Sequence[float]) -> int:
-        """Return how many bins later an amount above a part is booked once more, 0 for no such.
+        """Return how many bins later an amount above a part is booked once more; 0: it is not.
 
-        Later bookings then wait its other windows.
+        So later bookings wait until all windows that it takes have passed.
         """
         filled = max(
             min(amount / capacity, self._parts)
@@ -132,7 +132,7 @@ class Rates:
     """Lets callers start as so many requests and tokens per minute allow; None is no limit.
 
     With ``locks``, the bookings of all processes are one record in their file, under one of its
-    locks: ``time.monotonic`` is one clock for all processes of a machine. If the record cannot be
+    locks: ``time.monotonic`` is one clock for all processes of a machine. While none was ever
     written, on a full disk for instance, each process goes on with its own.
     """
 
@@ -241,9 +241,9 @@ class Limits:
     def pausing(self, patience: Patience) -> Iterator[None]:
         """Run one request inside; if it meets a rate limit, the next ones pause too.
 
-        They pause for as long as the server asks, and not at all if that is too long for this call;
+        They pause for as long as the server asks, and not at all if that is above ``max_wait_s``;
         the time until the limit was met uses up the call's ``patience``. If the request times out,
-        fewer are in flight from then on.
+        fewer may be in flight from then on.
         """
         began = time.monotonic()
         self._requests += 1

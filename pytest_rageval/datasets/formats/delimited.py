@@ -24,7 +24,7 @@ _HEADER_LINES: Final = 20
 
 
 def read_delimited(file: DataFile, delimiter: str) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each record that is not blank; quoted cells may hold line breaks."""
+    """Yield a row for each record that is not blank; in promptfoo's tables, for each output."""
     before = csv.field_size_limit(file.max_row_bytes)
     try:
         with file.text() as stream:
@@ -50,7 +50,8 @@ def _sniffed(records: _Records, usual: str) -> str:
 def delimiter_hint(columns: Sequence[str], spec: DatasetSpec, usual: str = ",") -> str:
     """Return which ``delimiter`` to write if another one would give more columns, else "".
 
-    ``usual`` separates where the scenario names no delimiter. In quotes, none separates.
+    Where the one in use is inside quotes around the whole header, return that they are to go.
+    ``usual`` separates where the scenario names no delimiter.
 
     >>> delimiter_hint(["answer|references"], DatasetSpec(path="qa.csv"))
     'If "|" separates the cells, write dataset.delimiter: "|"'
@@ -189,6 +190,7 @@ class _Records:
         if found is not None and (reason := self._swallowed_rows(found)):
             return self._break_first_line(reason, is_closed=True)
         self._next_line = self.line + len(self._of_record)
+        # Not with commas: lines of prose have them, too.
         if self._of_record[1:] and self.width > 2 and self._delimiter != "," and not self._is_told:
             self._note_rows_in_cell()
         return found
@@ -239,8 +241,8 @@ class _Records:
     def _break_first_line(self, error: str, *, is_closed: bool = False) -> str:
         """Return why the first line of a record is broken; its other lines are read again.
 
-        They are read each alone, but for the last one if a quote in it may open a cell: not where
-        the record ``is_closed``. In a .tsv whose first line is a whole row, they are read as usual.
+        Each is read alone, but for the last one if a quote in it may open a cell, and the record is
+        not ``is_closed``. In a .tsv whose first line is a whole row, they are read as usual.
         """
         first, final = self._of_record[0], self._of_record[-1]
         last = self.line + len(self._of_record) - 1

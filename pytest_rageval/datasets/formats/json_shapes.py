@@ -47,12 +47,11 @@ class NoRowsError(ValueError):
 def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
     """Return the rows of a document, or of what it has at ``rows_at``.
 
-    Items that are not objects are returned as they are.
-    Rows are the items of a list, or of the only list of objects in an object. They are also made
-    of columns, as pandas writes them; of objects by id, whose key becomes the ``id``; of one object
-    that is a row; of LlamaIndex's ``queries``, ``corpus`` and ``relevant_docs``; and of the results
-    of evaluation tools (``rows_of_tool``). ``section`` is the key of the scenario that names the
-    file. Raises NoRowsError with the line to write.
+    Rows are the items of a list (also those that are no objects), or of the only list of objects in
+    an object. They are also made of columns, as pandas writes them; of objects by id, whose key is
+    the ``id`` of one without; of one object that is a row; of LlamaIndex's ``queries``, ``corpus``
+    and ``relevant_docs``; and of the results of evaluation tools (``rows_of_tool``). ``section`` is
+    the key of the scenario that names the file. Raises NoRowsError with the line to write.
     """
     if rows_at is None:
         found = _rows(document)
@@ -159,7 +158,7 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
     keys = list(columns[0])
     if any(list(column) != keys for column in columns):
         return None
-    # Of ``orient="index"``, rows by their label, _named_by_id makes rows: fields are further in.
+    # Where the fields are further in (``orient="index"``), _named_by_id makes rows by their label.
     is_numbered = all(map(str.isdigit, keys)) and not any(map(str.isdigit, document))
     if not is_numbered and (not _has_field(document) or _has_field(keys)):
         return None
@@ -197,7 +196,7 @@ def _has_field(names: Iterable[str]) -> bool:
 
 
 def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return a row for each key: its object with it as ``id``, or it and its plain ``value``.
+    """Return a row for each key: its object or plain ``value``, and the key as a missing ``id``.
 
     None where some values are objects and others not, or some are lists.
     """
@@ -226,8 +225,8 @@ def _one_row(document: Mapping[str, Any]) -> list[Any] | None:
 def _only_list(document: Mapping[str, Any]) -> list[Any] | None:
     """Return the only list of objects in an object.
 
-    Nowhere else may be rows: in another list with an object in it, or, further down, in a list of
-    objects with the same fields.
+    None where rows may be elsewhere, too: in another list with an object in it, or, further down,
+    in a list of objects with any of the same fields.
     """
     found = [value for value in document.values() if has_objects(value)]
     if len(found) != 1 or not _is_objects(found[0]):

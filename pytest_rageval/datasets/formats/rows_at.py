@@ -27,7 +27,7 @@ _PARENT_KEY: Final = "parent_key"
 
 
 class JoinedRow(dict[str, Any]):
-    """A row with columns from the objects above it; ``origin`` is the object in the document."""
+    """A row with columns from the objects above it; ``origin`` is the row without these."""
 
     def __init__(self, row: Mapping[str, Any], more: Mapping[str, Any]) -> None:
         super().__init__({**row, **{name: more[name] for name in more if name not in row}})
@@ -47,12 +47,12 @@ def rows_of_every(path: JsonPath, document: Any) -> list[Any]:
     """Return the rows at a path with ``[*]``, items that are no objects too; raises LostPathError.
 
     Where values are lists, and others only plain values of objects, the items of the lists are the
-    rows. Where all are plain values of objects, each is a row of its key, ``id``, and ``value``.
+    rows. Where all are plain values of objects, each makes a row: its key as ``id``, and ``value``.
     A row gets the texts, numbers, booleans and lists of these that the objects above it have under
     names that it lacks; the nearest object counts. What is an answer, a reference or found by a
-    search stays above; what they call their id becomes ``parent_id``. The key of a value in an
-    object becomes the ``id`` of a row that it is, if it has none, and the ``parent_key`` of rows
-    below.
+    search stays above; what they call their id becomes ``parent_id``. A row that is the value of a
+    key in an object has the key as ``id``, if it has none; rows below such a value have it as
+    ``parent_key``.
     """
     trails = path.trails(document)
     lists = [trail for trail in trails if isinstance(trail.value, list)]

@@ -172,7 +172,7 @@ def _in_table(file: DataFile, head: Header, gaps: list[_Gap]) -> list[_Gap]:
     named = {at for at, name in enumerate(head.names, start=1) if name}
     # Notes next to the table may have gaps, the table may not.
     gaps = [gap for gap in gaps if not named.isdisjoint(range(gap.left, gap.right + 1))]
-    # Cells are merged over a group of columns, or over both lines of a header.
+    # A header of two lines may merge cells: over a group of columns, or over both lines.
     gaps = [gap for gap in gaps if head.lines == 1 or gap.bottom > 2 or gap.repair == _SAVE]
     if gaps and gaps[0].top <= head.lines:
         raise file.refuse(f"the header's {gaps[0].what}; {gaps[0].repair}")

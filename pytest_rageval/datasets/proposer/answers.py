@@ -132,9 +132,9 @@ class Answers(Draft):
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
 
         With gold beside it, it is what a system said. Without, it is the gold if it is alone and
-        short, if another column is certainly the system's, or if it is a list. With contexts,
-        scores or costs and no gold, only the name of the file can tell. ``Bot answer`` and
-        ``reply`` are what a system said.
+        short, if another column is certainly the system's, or if it ``_is_list_of_gold``. With
+        contexts, scores or costs and no gold, else only the name of the file can tell. ``Bot
+        answer`` and ``reply`` are what a system said.
         """
         fits = self._of("answer?")
         if not fits or self.doubt:
@@ -277,7 +277,7 @@ class Answers(Draft):
         return ""
 
     def _is_list_of_gold(self, column: str) -> bool:
-        """Return whether lists are right answers: only of gold there are several in a row."""
+        """Return whether cells are lists of right answers: called ``answers``, or of objects."""
         cells = self.table[column]
         return cells.is_list and (snake_case(column).endswith("answers") or _are_objects(cells))
 

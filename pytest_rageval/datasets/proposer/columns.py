@@ -118,8 +118,8 @@ class Column:
     def are_verdicts_beside(self, other: Column) -> bool:
         """Return whether this column's yes and no, or 1 and 0, are verdicts on another's texts.
 
-        Not if half of these or more say the same: begin with yes or no, or end with 0 or 1. Nor if
-        most say what stands beside them, or the other has flags or numbers, of the same kind.
+        Not if these are flags or numbers themselves, if half of them or more begin with yes or no,
+        or end with 0 or 1, or if most say the flag that stands beside them.
         """
         if not self.are_flags or other.are_flags or other.is_number or self._is_said_in(other):
             return False
@@ -190,7 +190,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a data file and how many of its rows cannot be read."""
+    """The columns of a data file, the number of its rows, and those that cannot be read."""
 
     columns: tuple[Column, ...]
     rows: int

@@ -265,8 +265,8 @@ def _are_found(found: Any, wanted: Any) -> bool | None:
 def could_be(table: Table, name: str) -> Iterator[str]:
     """Yield the columns whose cells could be a field that no name speaks of, the likeliest first.
 
-    Questions and answers are different texts in nearly all rows; questions are often asked with a
-    question mark. Documents to find may repeat.
+    Questions and answers are texts that hardly repeat (``Column.repeats``); questions often end
+    with a question mark. Documents to find may repeat.
     """
     columns = [column for column in table.columns if column.is_text and column.share > SPARSE]
     columns = [column for column in columns if not any(isinstance(c, dict) for c in _parts(column))]

@@ -251,7 +251,7 @@ def _by_marks(heads: frozenset[str]) -> tuple[Convention, ...]:
 def kind_of(span: Span) -> str:
     """Return retrieval, rerank, llm, embedding, tool, agent, chain or judge; "" if unknown.
 
-    A span that does not name its kind is a retrieval by its documents, or an llm by its model.
+    A span that names no known kind is a retrieval by its documents, or an llm by its model.
     """
     for convention in conventions_of(span):
         for path in convention.paths.get("kind", ()):
@@ -321,7 +321,7 @@ def query_of(span: Span) -> str | None:
 def documents_of(span: Span) -> list[Document] | None:
     """Return the documents that a retrieval or a reranker gave; None where they are not there.
 
-    Those in the output, if the attributes have none, or the output adds the texts or ids they lack.
+    The output's count where the attributes have none, or lack texts or ids that the output adds.
     """
     listed = (documents_in(value, is_retrieval=True) for value in _values(span, "documents"))
     named = next((found for found in listed if found is not None), None)

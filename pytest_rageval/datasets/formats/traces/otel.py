@@ -224,7 +224,7 @@ def _take_event(name: str, fields: Mapping[str, Any], attributes: dict[str, Any]
 _ROLES: Final = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant_before",
+    "gen_ai.assistant.message": "assistant_before",  # an earlier turn, so no answer
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "assistant",
 }

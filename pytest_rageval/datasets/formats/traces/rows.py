@@ -34,7 +34,7 @@ _SEARCHES: Final = re.compile(
     r"retriev|search|rerank|look_?up|fetch|similar|vector|knowledge|query_(?:db|index)|检索|搜索",
     re.IGNORECASE,
 )
-"""Names of steps that retrieve, where no step has documents that says so by its kind."""
+"""Names of steps that may retrieve; they count if no step whose kind says so has documents."""
 
 _WHOLE: Final = ("chain", "agent", "")
 """Kinds of steps that may be whole requests."""
@@ -77,10 +77,9 @@ def is_of_questions(trace: Trace) -> bool:
 def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> TraceRow:
     """Return the row of a trace; ``extra`` are columns that the tool has beside the spans.
 
-    Where the tool's record of the trace does not say that it failed, its ``error`` is set if that
-    follows from the steps below.
-
-    ``mapped`` are the fields that a ``key_map`` reads from columns of its own.
+    ``mapped`` are the fields that a ``key_map`` reads from columns of its own. Where the tool's
+    record of the trace does not say that it failed, and that follows from the steps below, this
+    sets the record's ``error``.
     """
     steps = trace.steps()
     root = trace.roots[0] if trace.roots else None
@@ -187,8 +186,8 @@ def _contexts(trace: Trace, steps: Sequence[Span]) -> list[Document] | None:
 
     Of steps inside each other, the outer one counts. A reranker replaces what the retrievals since
     the reranker before it found. A document that a later retrieval finds again counts once. What a
-    failed retrieval found counts only where none that worked has documents, a step that retrieves
-    by its name only after these, and the root's contexts last. None where nothing has any.
+    failed retrieval found counts only where none that worked says what it found, a step that
+    retrieves by its name only after these, and the root's contexts last. None where nothing does.
     """
     named = [span for span in steps if span.kind in ("retrieval", "rerank")]
     worked = [span for span in named if span.error is None]
@@ -339,8 +338,8 @@ def _error_in(output: Any) -> str | None:
 def _failure_below(trace: Trace, record: Span) -> str | None:
     """Return why a request failed whose ``record`` by a tool has neither an error nor an output.
 
-    None unless it is certain: the last top step is one that may answer, none of those that may
-    worked or has an output, and nor does a model outside of them, unless that last one is a model.
+    None unless it is certain: the last top step may answer, and no top step that may answer worked
+    or has an output; where the last one is no model, the same holds of models outside of these.
     """
     if output_of(record) is not None or has_empty_output(record):
         return None
