@@ -81,7 +81,7 @@ class Registry(Generic[T]):
         self._broken: dict[str, str] = {}
 
     def get(self, name: str) -> T:
-        """Return the object with this name or alias, in upper or lower case.
+        """Return the object with this name or alias, whatever its case.
 
         Raises UnknownNameError with the nearest guess.
         """
@@ -98,7 +98,7 @@ class Registry(Generic[T]):
         return known or self._find(name, self._load())
 
     def defines(self, name: str) -> bool:
-        """Return whether this name is registered, or a module defines it; aliases do not count."""
+        """Return whether a module, or what is loaded, has this very name; aliases do not count."""
         return name in self._built_in(name)
 
     def loaded(self, name: str) -> str | None:

@@ -93,7 +93,7 @@ def write_first_scenario(config: pytest.Config) -> int:
 
     With ``--rag-ci`` also a workflow; where the data have no answers, also a module with a function
     to fill in. Nothing is overwritten; beside a scenario that exists, only a workflow is written.
-    For data that cannot be measured nothing is: a UsageError says what they lack.
+    Data that cannot be measured are a UsageError, which says what they lack: nothing is written.
     """
     asked = _asked(config)
     if asked.scenario.exists():
@@ -210,7 +210,7 @@ def with_hint(message: str) -> str:
 
 
 def write_new(asked: FirstFiles, files: Mapping[Path, str]) -> Iterator[str]:
-    """Write the files that are not there yet, and yield a line for each; raises UsageError."""
+    """Write each file that is not there yet, then yield what became of it; raises UsageError."""
     for path, text in files.items():
         is_kept = path.exists()
         try:

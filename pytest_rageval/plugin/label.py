@@ -47,7 +47,7 @@ def label_instead(config: pytest.Config, given: str) -> None:
 
 
 class Labelling:
-    """Draws once everything is collected; either all sheets are written, or none."""
+    """Draws once everything is collected; no sheet is written unless all can be drawn."""
 
     def __init__(self, config: pytest.Config, n: int) -> None:
         self._config = config

@@ -195,7 +195,7 @@ class _Making:
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], list[Override]]:
-    """Return the keys of the judge, and the overrides of all else; raises UsageError."""
+    """Return the judge's keys and the other overrides, but for ``embedding``; raises UsageError."""
     tree, others = YamlTree({}, ""), []
     for override in config.stash[SETTINGS].overrides:
         if override.path[0] in ("judge", "embedding"):  # --rag-concurrency is for both

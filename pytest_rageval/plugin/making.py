@@ -1,6 +1,6 @@
 """What the commands that have a model make something share: the judge, its test, and the waiting.
 
-Nothing is written unless all is made; what was asked is in the cache, for the same command again.
+Nothing is written if a call fails; the replies are in the cache, for the same command again.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Progress:
             waiting = f"; waiting up to {clients.waiting}" if clients.waiting else ""
             calls = counted(clients.usage.calls, "call")
             say_lines([f"{done}, {calls}{clients.flight}{waiting}"])
-            # Said at once: whoever makes room now loses no more replies.
+            # Said before the end: whoever makes room now loses no more replies.
             say_lines([clients.unkept])
 
 
@@ -117,9 +117,9 @@ class Making(Protocol):
 def make_or_forecast(config: pytest.Config, prepare: Callable[[RunSettings], Making]) -> int:
     """Make what was asked for, and return the exit status.
 
-    That is 0 if all of it is made or refused; 1 if calls or the test of the judge failed, and 2
-    after Ctrl-C: then nothing is written, and the same command goes on with what the cache has. A
-    dry run says what would be asked. Raises UsageError for what cannot be made.
+    That is 0 if all of it is made or rejected, 1 if no row is left. If calls or the judge's test
+    failed (1), or after Ctrl-C (2), nothing is written; the same command goes on with what the
+    cache has. A dry run says what would be asked. Raises UsageError for what cannot be made.
     """
     config.stash[SETTINGS] = Settings.of(config)
     making = prepare(run_settings(config))
@@ -206,6 +206,7 @@ def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) ->
     settings = client_settings("judge", spec)
     if problems := check_chat(settings, run):
         raise misused(f"judge.{problems[0]}")
+    # A run warns by default; what a weak judge lets through here would stay in the data.
     controls = spec.controls.mode if "controls" in keys else "require"
     return CheckingJudge(settings, controls, what)
 

@@ -87,9 +87,9 @@ Touched = Literal[
 ]
 """What an option touches.
 
-In this order: how a run goes; which scenarios are in it; which samples; what scores are made of;
-anything of the scenario; whether the run is green; a saved run; the file of answers; what is
-written once for a run.
+In this order: how a run goes; which scenarios are in it; which samples; what scores are made of or
+compared with; anything of the scenario; whether the run is green; a saved run; the file of answers;
+what is written once for a run.
 """
 
 

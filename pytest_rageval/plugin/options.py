@@ -1,6 +1,6 @@
 """The plugin's options, one row each: name, value, reader, help, and what the option touches.
 
-Help, environment, ini values, settings, overrides, refusals and the docs' table follow the rows.
+Help, environment, ini values, settings, overrides, refusals and the docs' table are made of them.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ SHARD = Option(
 ALL_OPTIONS: tuple[Option[Any], ...] = tuple(
     row for row in list(globals().values()) if isinstance(row, Option)
 )
-
+"""In the order of the rows, in which overrides are applied: of two for one key, the later wins."""
 
 COMMANDS = (
     Command(
@@ -322,7 +322,7 @@ def _declare(
 ) -> None:
     """Declare an option; ``several`` is how argparse reads one that may have several values.
 
-    ``alone`` is its value where it is typed without one; None: it needs one.
+    ``alone`` is its value where it is typed without one; None: it needs one, or takes none.
     """
     how: dict[str, Any] = {"action": "store_true"}
     if row.metavar is not None:

@@ -148,7 +148,7 @@ def write_import(name: str, folder: Path) -> int:
     """Write the scenario of a promptfoo configuration, its rows and modules, beside that file.
 
     Says what was not taken. ``folder`` is where the command was typed. Returns pytest's exit
-    status. A file that cannot be imported, or one that would be overwritten, is a usage error.
+    status. A file that cannot be imported, or one that has a name of these, is a usage error.
     """
     path = Path(os.path.normpath(folder / name))
     if not path.is_file():

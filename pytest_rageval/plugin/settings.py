@@ -52,7 +52,7 @@ class Settings:
     budget_usd: float | None = None
     reports: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
-    """The only variants to run; all of them where none is named."""
+    """The names and patterns of the only variants to run, as given (``a,b``); () for all."""
     keep: int | None = None
     """How many runs of each scenario are kept, all of them if None."""
     shard: Part | None = None

@@ -2,7 +2,7 @@
 
 What the judge is asked comes last, because it costs something: does the passage alone give the
 answer, can the question be understood without it, and is the answer common knowledge? Of a question
-that the documents do not answer: do the nearest passages answer it all the same?
+that is to have no answer: do the nearest passages answer it all the same, and can it be understood?
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from pytest_rageval.questions.rows import NUGGETS
 from pytest_rageval.text.reply import UnreadableReplyError
 
 MOST: Final = 8
-"""Nuggets of a list: one call checks them all."""
+"""The most nuggets of a list: one call checks them all."""
 
 Importance = Literal["vital", "okay"]
 

@@ -189,9 +189,9 @@ def _rejected_row(one: Rejected) -> Row:
 
 
 def settled(outcomes: Sequence[Outcome], known: Known) -> QuestionSet:
-    """Return what counts of the outcomes, none of which may have failed.
+    """Return which of the outcomes count and which are rejected; none of them may have failed.
 
-    Not what is nearly the same as a question that counts, nor what is the same as a rejected one.
+    What is nearly the same as a question that counts is rejected, and the same as a rejected one.
     """
     book = _Book(known)
     rows: list[Row] = []

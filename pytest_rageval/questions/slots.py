@@ -156,6 +156,6 @@ _NEAREST = 5
 def _sentences(passage: Passage, seed: int) -> list[str]:
     """Return the sentences of a passage that state something, in an order that the seed gives."""
     stated = dict.fromkeys(filter(counts_as_sentence, sentences_in(passage.text)))
-    # Of a single one the passage as a whole is already asked about.
+    # A single one is all that the passage states, which is already asked about as a whole.
     several = list(stated) if len(stated) > 1 else []
     return sorted(several, key=lambda sentence: digest([seed, passage.digest, sentence]))

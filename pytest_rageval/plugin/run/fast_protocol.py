@@ -69,7 +69,7 @@ class FastProtocol:
         self._first = None
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Say how many of the items are gates, and why cases go pytest's own way, where they do."""
+        """Say how many items are cases and gates; with ``-v``, why cases go pytest's own way."""
         gates = sum(isinstance(item, GateItem) for item in items)
         cases = sum(case_of(item) is not None for item in items) if gates else 0
         is_told = gates and self._config.get_verbosity() >= 0
@@ -84,8 +84,8 @@ class FastProtocol:
     ) -> bool | None:
         """Run a case and return True, if it may go the short way, and passes; else None.
 
-        The first case of a file, or of a variant, does not: it sets up what the others share. Nor
-        the last one, which tears that down, and one that runs twice in a row, which pytest keeps
+        The first case of a file, or of a variant, may not: it sets up what the others share. Nor
+        may the last, which tears that down, nor one that runs twice in a row, which pytest keeps
         set up in between.
         """
         first, previous, self._previous = self._first, self._previous, item
@@ -123,7 +123,7 @@ class FastProtocol:
             self._log = self._chosen_log(item.ihook)
 
     def _chosen_log(self, hooks: Any) -> Callable[[SampleItem, pytest.TestReport], None]:
-        """Return which of the ``_log_...`` methods tells of a case all who listen, and no more."""
+        """Return the ``_log_...`` method with the fewest hook calls that reaches all who listen."""
         if hasattr(self._config, "workerinput"):
             return self._log_to_controller
         self._kept = self._kept_reports()
@@ -146,7 +146,7 @@ class FastProtocol:
         return terminal.stats.setdefault("", []) if looks else None
 
     def _run(self, item: SampleItem) -> bool | None:
-        """Run a case, and return True; None if it does not pass.
+        """Run a case, and return True; None if it does not pass, or the session is to stop.
 
         Its score, or error, is then kept in ``item.tried`` for pytest's way: an error must not get
         a second chance.
@@ -186,10 +186,7 @@ class FastProtocol:
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
 
     def _log_call(self, item: SampleItem, setup: pytest.TestReport) -> None:
-        """Send the report of the call through the hooks, and keep the others as the terminal would.
-
-        That is where nobody but the terminal wants them.
-        """
+        """Send the call's report through the hooks; keep the others, for the terminal alone."""
         hooks, location = item.ihook, setup.location
         hooks.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
         if self._kept is not None:
@@ -213,7 +210,7 @@ def _raise(error: BaseException) -> NoReturn:
 def _after(setup: pytest.TestReport, when: Any) -> pytest.TestReport:
     """Return the report of a phase after the setup, in which nothing happened."""
     return pytest.TestReport(
-        getattr(setup, "id", setup.nodeid),  # pytest 9.2 makes an object of each text
+        getattr(setup, "id", setup.nodeid),  # from pytest 9.2 on: it would parse a text again
         setup.location,
         setup.keywords,
         "passed",

@@ -39,8 +39,8 @@ _ANNOUNCING: Final = (
     "pytest_report_from_serializable",
     "pytest_rageval_sample_scored",
 )
-# Plugins of these modules do nothing for items that are not functions. In a worker, execnet runs
-# the module xdist.remote as __channelexec__.
+# A case that passes can do without what plugins of these modules do at an item, unless one of
+# _OPTIONS is given. In a worker, execnet runs the module xdist.remote as __channelexec__.
 _HARMLESS: Final = (
     "_pytest.",
     "pytest_rageval.",
@@ -151,7 +151,7 @@ class FastReports:
 
 
 def _copy(report: pytest.TestReport, when: Any) -> pytest.TestReport:
-    """Return the report of another phase of the case, in which nothing happened."""
+    """Return a copy of the report for another phase of the case, with the times of this one."""
     made = pytest.TestReport.__new__(pytest.TestReport)
     made.__dict__.update(report.__dict__)
     made.__dict__.pop(transport.ATTRIBUTE, None)

@@ -1,7 +1,7 @@
 """Gates as items: behind all others in the tree of tests, decided when every case has run.
 
-They are made after all selection, so no option and no hook selects, shuffles or marks them, and the
-processes that run cases never see them.
+They are made after all selection, so no option and no hook selects, shuffles or marks them. Under
+xdist, no process has them as items: the controller makes them only to report them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class GateItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the file, the line from 0, and a heading.
 
-        The heading does not end like the node id, in which pytest would replace the dots by colons.
+        The heading must not end like the node id, in which pytest would replace the dots by ``::``.
         """
         return self.path, self._line() - 1, self.heading
 
@@ -83,7 +83,7 @@ def report_gates(
 ) -> None:
     """Send the reports of every gate through pytest's own hooks.
 
-    ``known`` are the gates among pytest's items, by node id: its number of tests has them already.
+    ``known`` are the gates among pytest's items, by node id: pytest has counted them as tests.
     ``contests`` have the gates that compare variants.
     """
     config = session.config
@@ -144,9 +144,10 @@ def _of_contest(config: pytest.Config, info: ScenarioInfo) -> _Whole:
 
 
 def _item(whole: _Whole, kind: str, gate: str, beside: pytest.Item | pytest.Session) -> GateItem:
-    """Return the item of a gate, below what holds ``beside``: a case beside it, or the session.
+    """Return the item of a gate; ``beside`` is a case of the same scenario, or the session.
 
-    A gate of a test function is in the function's file, at the function's line.
+    Its parent is the nearest node above ``beside`` whose node id begins that of the gate. A gate
+    beside a case of a test function is at the function's line.
     """
     name = one_line(gate)
     nodeid = f"{whole.nodeid}::{kind}:{name}"
@@ -214,7 +215,7 @@ def _reports(
 
 
 def _failure(whole: _Whole, gate: GateResult, text: str) -> Any:
-    """Return a failed gate at its line of the scenario; heading and node id name it."""
+    """Return what pytest shows of a failed gate, placed at its line of the scenario."""
     return failure_at(text, whole.path, whole.line(gate.name), printable(gate.message))
 
 
@@ -229,7 +230,7 @@ def best_of(config: pytest.Config, info: ScenarioInfo) -> GateResult | None:
 
 
 class Contests:
-    """Compares the variants of each scenario once all of them ran; most scenarios have none."""
+    """Compares the variants of each scenario after the last case; most scenarios have none."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self._config = config

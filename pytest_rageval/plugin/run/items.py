@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class RunsCase(Protocol):
     """An object that runs a case: an item of the scenario file, or a user's test function.
 
-    ``result`` is None until the case was scored; ``lost`` says why it never can be, else "".
+    ``result`` is there from scoring to report, else None; ``lost`` says why it never is, else "".
     """
 
     plan: Plan
@@ -89,11 +89,11 @@ _PLACE: pytest.StashKey[str] = pytest.StashKey()
 """Key in the parent of items: the path that pytest's reports show."""
 
 _UNWRITTEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
-"""Key in the config: what a target that is not written yet said, and of which sample first."""
+"""Key in the config: by scenario and reason of the run, the first case that is an ERROR for it."""
 
 
 class SampleItem(pytest.Item):
-    """One case of a scenario. ``result`` is None until it was scored.
+    """One case of a scenario.
 
     ``tried``, if set, returns or raises what scoring the case has come to already.
     """
@@ -219,9 +219,9 @@ class SampleItem(pytest.Item):
         return shown
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the scenario file, the line of the row or the data, from 0 on, and a heading.
+        """Return the scenario file, the line (from 0) of the row, else of the data, and a heading.
 
-        The heading must not end like the node id: the terminal would replace its dots by ``::``.
+        The heading must not end like the node id, in which pytest would replace the dots by ``::``.
         """
         line = self.plan.line_of(self.case.row) - 1
         return self.path, line, f"{self.plan.heading}: {self.name} "
@@ -327,7 +327,7 @@ class FixtureItem(SampleItem, pytest.Function):
         return f"fixture {self.fixture!r}: {describe_exception(error).partition(chr(10))[0]}"
 
     def _unanswered(self, message: str) -> SampleResult | None:
-        """Return the result of a case whose system under test could not be made."""
+        """Return the result of a sample whose system under test could not be made, else None."""
         # Not at the top: most scenarios have no target.
         from pytest_rageval.engine.scoring.ask_target import TargetReply
         from pytest_rageval.engine.scoring.window import Judgement

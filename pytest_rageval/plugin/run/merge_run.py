@@ -38,7 +38,7 @@ _SHARDS = pytest.StashKey[list[Shard]]()
 
 
 class MergeSession(RagevalSession):
-    """Judges and writes a run whose cases come from shards. Raises UsageError."""
+    """Judges and writes a run whose cases come from shards; UsageError if they do not fit."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         try:
@@ -114,9 +114,9 @@ class MergeSession(RagevalSession):
         return judged, self._judged_reports(row.nodeid, judged, reports, late)
 
     def _read(self, path: Path, data: Report, nodeid: str | None = None) -> Any:
-        """Return a report that a shard carries, of the case ``nodeid`` or of anything else.
+        """Return a report that a shard carries; ``nodeid`` is its case, None for anything else.
 
-        Raises ShardError for one that pytest could not show.
+        Raises ShardError for one that pytest could not show, or that is of another case.
         """
         try:
             facts = convert(data, ReportFacts)
@@ -205,7 +205,7 @@ class MergeSession(RagevalSession):
         super().finish(session)
 
     def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
-        """Return what the shards asked models for, of a scenario or of all."""
+        """Return what the models cost in all shards, of a scenario or of all."""
         found = [one for one in self._merged if scenario in (None, one.info.nodeid)]
         return sum_usage(one.usage for one in found)
 
@@ -260,7 +260,7 @@ def _refuse_moved_configuration(config: pytest.Config) -> None:
 
 
 def files_to_know(config: pytest.Config) -> list[str]:
-    """Return the scenarios and test files of the shards that are here, whose hooks apply.
+    """Return the files of the shards' scenarios and tests that exist here: their hooks apply.
 
     What is wrong with the shards shows later.
     """
@@ -348,7 +348,7 @@ def _passed(nodeid: str, info: ScenarioInfo) -> list[pytest.TestReport]:
 
 
 def _teardown(report: pytest.TestReport) -> list[pytest.TestReport]:
-    """Return the report of a teardown that follows this one, and in which nothing happened."""
+    """Return the report of a teardown that passed, to follow this one; [] if this is one."""
     if report.when == "teardown":
         return []
     nodeid, location = report.nodeid, report.location

@@ -80,7 +80,7 @@ def implementations(
     ``hooks`` belong to the configuration or to a collector. With a ``path``, a conftest.py that
     does not apply to that file is left out, as the hooks of a collector leave it out; an xdist
     controller has no collectors. Raises HookError for a wrapper, because each implementation is
-    called alone. Collection calls this first, for run hooks too: a wrapper ends it, not the run.
+    called alone. Collection calls this for run hooks, too, so that a wrapper is refused there.
     """
     found = getattr(hooks, name).get_hookimpls()
     return [
@@ -131,7 +131,7 @@ _LOST_BY_MERGE = (
 
 
 class RunHooks:
-    """Calls the hooks of a run; the first error of each is noted, and does not end the run."""
+    """Calls the hooks of a run; the first error of each in a scenario is noted, and ends no run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -31,9 +31,9 @@ _RUNS = pytest.StashKey[dict[str, dict[str, ScenarioInfo]]]()
 def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
     """Return the scenarios whose files were collected, even if no case is selected.
 
-    These are the files, or the first of several test functions over a file, that claimed a name. Of
-    the other functions, those runs (values of their parameters) whose cases were collected, and of
-    a file whose name a function had claimed before, its own run.
+    First what claimed each name: a scenario file, or a test function over it. Then what came to the
+    same file after that: of another function a run for each value of its parameters, if cases of it
+    were collected; and the file itself.
     """
     found = {info.nodeid: info for _, info in config.stash.get(_CLAIMED, {}).values()}
     for function, runs in config.stash.get(_RUNS, {}).items():

@@ -110,7 +110,7 @@ class RagevalSession:
     def pytest_collection_modifyitems(
         self, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
-        """Put the gates of the selected scenarios behind all items, in the process that judges."""
+        """Put the gates of the selected scenarios behind all items; under xdist, nowhere."""
         outcome = yield
         is_listed = self._config.getoption("collectonly", False) or not runs_nothing(self._config)
         if is_listed and not (self._is_worker or self._is_controller):
@@ -297,7 +297,7 @@ class RagevalSession:
             session.items += self._gates.values()
 
     def judge(self, session: pytest.Session, *, stopped: bool, interrupted: bool) -> None:
-        """Decide the gates of all scenarios and report them; nothing if nothing was to run."""
+        """Decide the gates of all scenarios, if any case was to run; report them unless Ctrl-C."""
         if runs_nothing(self._config):
             return
         if not stopped:
@@ -355,7 +355,7 @@ class RagevalSession:
             RagevalSession.pytest_sessionfinish(self, self._unfinished)  # a shard's is a wrapper
 
     def finish(self, session: pytest.Session) -> None:
-        """Write the files of a run whose gates are decided."""
+        """Make the exit status red if the run is, and write its files; its gates are decided."""
         refuse_empty_run(session, has_scenario=self.has_cases)
         if self._is_red:
             # A hook may call pytest.exit(returncode=0); what failed has failed all the same.
@@ -386,7 +386,7 @@ class RagevalSession:
         return verdicts_so_far(self._config, info)
 
     def workers(self, scenario: str) -> int:
-        """Return how many workers of xdist ran the cases."""
+        """Return how many workers of xdist ran cases of the run, of whichever scenario."""
         return len(self._workers)
 
     @pytest.hookimpl(optionalhook=True)

@@ -159,10 +159,11 @@ class ShardSession(RagevalSession):
     def judge(self, session: pytest.Session, *, stopped: bool, interrupted: bool) -> None:
         """Decide nothing: gates need the cases of all shards."""
 
-    # The innermost wrapper ends after all plugins that may change the exit status.
+    # The innermost wrapper: after plain hooks, which may change the exit status, and before the
+    # terminal's wrapper, which prints the summary.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Send the controller what it needs besides: this worker may have no case."""
+        """Send the controller what a result would bring, too: this worker may have no case."""
         outcome = yield
         output = getattr(session.config, "workeroutput", None)
         if output is not None:

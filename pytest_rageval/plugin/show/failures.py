@@ -41,7 +41,7 @@ class ScenarioLines:
         self._own: YamlPath = ("variants", variant) if variant else ()
 
     def of_gate(self, name: str) -> int:
-        """Return the line of ``by.doc_name.f1.mean``, or of the nearest key that holds it."""
+        """Return the line of a gate, as ``by.doc_name.f1.mean``, or of the nearest key above it."""
         places = [self._nearest((*start, "gates"), name) for start in (self._own, ())]
         known = [path for path in places if path in self._lines]
         nearest = max(known, key=lambda path: len(path) - path.index("gates"), default=())

@@ -88,7 +88,7 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
 
 
 def budget_lines(all_of_them: Iterable[DryScenario], budget: float | None) -> Iterator[str]:
-    """Yield a remark on a budget that the run would exceed."""
+    """Yield a remark on a budget (USD) that the run would or may exceed."""
     uses = [use for dry in all_of_them for use in dry.found.models]
     fewest, most = _ends(uses)
     least_usd, most_usd = _usd(fewest)[0], _usd(most)[1]

@@ -17,7 +17,7 @@ from pytest_rageval.text.sentences import sentence_spans
 from pytest_rageval.text.tokenize import count_cjk
 
 LONGEST: Final = 1200
-"""Prose is cut at this width; code, tables and joined sections may be wider."""
+"""Prose is cut at this width; code, tables and what takes in a short stretch may be wider."""
 SHORTEST: Final = 60
 """No passage is narrower. A character of Chinese, Japanese or Korean script is two wide."""
 
@@ -206,7 +206,7 @@ def _is_within(stretch: _Stretch, upper: _Stretch) -> bool:
 
 
 def _joined(text: str, first: _Stretch, second: _Stretch) -> _Stretch | None:
-    """Return both as one; None where neither is too short, they are apart, or it is too wide."""
+    """Return both as one; None if neither is too short, or two sections are apart or too wide."""
     shared = _shared(first.headings, second.headings)
     short = [found for found in (first, second) if found.is_short]
     if not any(len(shared) >= len(found.headings) - 1 for found in short):

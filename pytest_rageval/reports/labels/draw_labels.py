@@ -105,10 +105,10 @@ def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]
 def _verdict(
     info: ScenarioInfo, human: HumanLabels, scores: Collection[float]
 ) -> Callable[[float], bool]:
-    """Return a function that says whether a score meets ``cut``, else the threshold.
+    """Return a function that says whether a score is high: it meets ``cut``, else the threshold.
 
-    Under a threshold with a maximum alone, high are the scores above it, as for the agreement.
-    Without both, whether it is at least the middle of the range; the median if an end is missing.
+    Under a threshold with a maximum alone, high is above it, as for the agreement. Without both,
+    high begins at the middle of the range, or at the median if the range lacks an end.
     """
     bound = cut_of(info, human)
     if bound is not None:
@@ -127,8 +127,8 @@ _SAVED_CODE: Final = "s-saved"
 class Pairs:
     """Samples that two runs answer differently.
 
-    ``halves`` have a drawn label of the present answer only, by how it came up; ``missing`` is how
-    many more pairs need both labels.
+    ``halves`` have a drawn label of the present answer only: the sample's id -> how it was drawn.
+    ``missing`` is how many more pairs need both labels.
     """
 
     differing: Collection[str] = frozenset()

@@ -183,7 +183,7 @@ def _tidy_line(text: str, *, has_columns: bool) -> str:
 def page_parts(html: str) -> tuple[str, list[Part]]:
     """Return the text of a page and its parts.
 
-    If it has no heading of the first level, the page's title is a heading above them.
+    The page's title is a heading above them, unless there is an ``h1`` without a block in it.
     """
     page = _Page()
     # No tag ends behind the last ">", which the parser would look for from each "<" again.
