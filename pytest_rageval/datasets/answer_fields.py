@@ -81,8 +81,9 @@ def _answerable(value: Any, column: str) -> bool | None:
         raise BadValueError(
             f"{column} must be true or false (or yes, no, 1, 0), found {shorten(repr(value))}"
         )
-    # A column such as ``is_impossible`` says the opposite.
-    return (text in _YES) is not (head_of(column) in SAYS_NO)
+    # A column such as ``is_impossible`` says the opposite, unless its value is a whole word.
+    turns = head_of(column) in SAYS_NO and not text.endswith("answerable")
+    return (text in _YES) is not turns
 
 
 def _citations(value: Any, column: str) -> tuple[int | str, ...] | None:

@@ -20,6 +20,9 @@ from pytest_rageval.scenario.yaml.tree import pair_text
 _NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
 """The columns with the grade of an expected document, best first; 0 is not relevant."""
 
+_FLAGS: Final = ("relevant", "supporting", "selected", "correct", "gold", "positive")
+"""How data sets say which of the documents in a list count, as MuSiQue and MS MARCO do."""
+
 _SURE: Final = _NAMES[:4]
 """The names that are surely about documents; a row may have a score of its own."""
 
@@ -166,7 +169,8 @@ def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
 
 @lru_cache(maxsize=1024)
 def _may_grade(key: str) -> bool:
-    return name_key(key) in (*_NAMES, "relevant", "isrelevant")
+    name = name_key(key)
+    return name in _NAMES or name.removeprefix("is") in _FLAGS
 
 
 def _doubt(source: ReadRows, message: str) -> Doubt:

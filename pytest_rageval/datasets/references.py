@@ -8,12 +8,15 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.cells import BadValueError, is_filled, is_missing, plain_text
 from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.column_names import name_key
 
 _ROLES: Final = ("answer", "text", "value", "content")
 """The keys under which an object may have the right answer."""
 
-_MARKS: Final = ("correct", "is_correct", "right", "is_right", "valid", "is_valid", "label")
-_SAY_NO: Final = frozenset({"false", "0", "0.0", "no", "wrong", "incorrect"})
+_MARKS: Final = frozenset(
+    ("correct", "iscorrect", "right", "isright", "valid", "isvalid", "label")  # by name_key
+)
+_SAY_NO: Final = frozenset({"false", "0", "0.0", "no", "n", "wrong", "incorrect", "否"})
 """What a key of ``_MARKS`` says of an alternative that is no right answer."""
 
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
@@ -65,7 +68,8 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     >>> references_in({"text": ["14 euros"], "answer_start": [4]})
     ('14 euros',)
     """
-    wrong = next((key for key in _MARKS if str(part.get(key)).lower() in _SAY_NO), "")
+    marks = (key for key in part if name_key(str(key)) in _MARKS)
+    wrong = next((key for key in marks if str(part[key]).strip().lower() in _SAY_NO), "")
     if wrong:
         raise BadValueError(
             f"a reference is an object with {wrong!r}: {part[wrong]!r}, so it is no right answer; "

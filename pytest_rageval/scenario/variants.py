@@ -184,6 +184,8 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         # A bare value is short for one key where a mapping is, or would be.
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value
+    if given == {} and known:
+        return  # nothing is laid over: null removes
     if isinstance(given, dict) and given and known is not None:
         keys = list(given)
         if path[0] in ROLES:  # a profile makes room first: what is said beside it stays

@@ -18,8 +18,9 @@ from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.threads import Raised, SerialThread, is_our_stop
 from pytest_rageval.clients.tokens import estimate_tokens
-from pytest_rageval.errors import RagevalError, shorten
+from pytest_rageval.errors import RagevalError, error_line, shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
+from pytest_rageval.redaction import Redactor, named_secrets
 
 Encode = Callable[[list[str]], Any]
 """From texts to rows of numbers, one a text, or to something to await that gives them."""
@@ -36,6 +37,7 @@ class LocalEmbeddings:
         self._settings = settings
         self._load = load
         self._encode: Encode | None = None
+        self._hide = Redactor(named_secrets(dict(settings.extra_body)))
         self._thread = SerialThread(f"rageval-{settings.provider}")
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
@@ -50,11 +52,11 @@ class LocalEmbeddings:
         except RagevalError:
             raise
         except Raised as raised:
-            raise self._failure(str(raised)) from raised.error
+            raise self._failure(error_line(raised.error)) from raised.error
         except BaseException as error:  # a foreign model may raise anything
             if is_our_stop(error):
                 raise
-            raise self._failure(f"{type(error).__name__}: {error}") from error
+            raise self._failure(error_line(error)) from error
 
     async def aclose(self) -> None:
         """End the thread."""
@@ -82,7 +84,8 @@ class LocalEmbeddings:
         return Vectors(vectors, Usage(tokens, calls=1))
 
     def _failure(self, what: str) -> LocalModelError:
-        return LocalModelError(f"{self._settings.shown}: {shorten(' '.join(what.split()), 300)}")
+        line = shorten(self._hide(" ".join(what.split())), 300)
+        return LocalModelError(f"{self._settings.shown}: {line}")
 
 
 def _called(encode: Encode, texts: list[str]) -> Any:

@@ -10,10 +10,11 @@ from typing import Any
 
 from pytest_rageval.clients.deadline import OverdueError, within
 from pytest_rageval.clients.threads import is_our_stop
-from pytest_rageval.errors import error_line, shorten
+from pytest_rageval.errors import describe_error, error_line, shorten
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.redaction import Redactor, names_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,13 @@ class Call:
     function: Callable[..., Any]
     keywords: Mapping[str, Any]
     signature: Signature
+
+    def hidden(self, error: Exception) -> str:
+        """Return what an error says without the options that are secrets; "" if it has none."""
+        options = self.keywords.items()
+        hide = Redactor(one for name, one in options if isinstance(one, str) and names_secret(name))
+        text = describe_error(error)
+        return "" if (hidden := hide(text)) == text else hidden
 
 
 class CustomFunction:
@@ -40,14 +48,19 @@ class CustomFunction:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the function's result as a score; its exceptions are raised.
 
-        CustomMetricError for those that would end the run, such as SystemExit; Ctrl-C does end it.
+        CustomMetricError for those that would end the run, such as SystemExit, or that say an
+        option that is a secret; Ctrl-C does end the run.
         """
         call = self._call
         given = dict.fromkeys(call.signature.gives, context)
         positional, named = call.signature.arguments(own(sample))
         try:
             returned = call.function(*positional, **named, **given, **call.keywords)
-        except (Exception, KeyboardInterrupt):
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            if hidden := call.hidden(error):
+                raise CustomMetricError(hidden) from None
             raise
         except BaseException as error:  # sys.exit or pytest.skip: an error of this score alone
             raise CustomMetricError(error_line(error)) from error
@@ -73,7 +86,9 @@ class CustomCoroutine:
             returned = await within(_whole(work), self._timeout_s)
         except OverdueError as error:
             raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
-        except Exception:
+        except Exception as error:
+            if hidden := call.hidden(error):
+                raise CustomMetricError(hidden) from None
             raise
         except BaseException as error:
             if is_our_stop(error):

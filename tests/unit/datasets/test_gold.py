@@ -67,6 +67,13 @@ def test_references_in_objects_are_read_by_role(
             "an object with 'answer' and 'text'; name",
         ),
         ({}, None),
+        # Alternatives with a mark, however it is spelled; a mark that says yes is none.
+        *(
+            ([{"text": "Rome", key: mark}], f"an object with '{key}': {mark!r}, so it is no right")
+            for key, mark in (("isCorrect", False), ("Correct", "N"), ("is_correct", 0))
+        ),
+        ([{"text": "Rome", "isCorrect": True}], None),
+        ([{"text": "Rome", "correction": "no"}], None),
     ],
 )
 def test_an_object_that_cannot_be_read_is_an_invalid_row(

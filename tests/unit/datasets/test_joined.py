@@ -370,6 +370,8 @@ def test_grades_without_merged_rows_are_said(tmp_path: Path) -> None:
         ([{"id": "d1", "label": True}, {"id": "d2", "label": False}], "label"),
         ([{"id": "d1", "relevant": True}, {"id": "d2", "relevant": False}], "relevant"),
         ([{"id": "d1", "isRelevant": 1}, {"id": "d2", "isRelevant": 0}], "isRelevant"),
+        ([{"title": "d1", "is_supporting": True}, {"title": "d2", "is_supporting": False}], "is_s"),
+        ([{"url": "d1", "is_selected": 1}, {"url": "d2", "is_selected": 0}], "is_selected"),
     ],
 )
 def test_what_may_be_grades_in_objects_is_said(tmp_path: Path, gold: list[Any], name: str) -> None:

@@ -105,6 +105,15 @@ def test_the_columns_are_those_of_the_key_map(read: Callable[..., list[Case]]) -
 
 
 @pytest.mark.parametrize(
+    ("value", "answerable"), [("unanswerable", False), ("Answerable", True), ("true", False)]
+)
+def test_a_whole_word_says_what_it_says_in_any_column(value: str, answerable: bool) -> None:
+    columns = columns_of({"answerable": "is_impossible"})
+    found = read_answer_fields({"answerable": value}, frozenset({"answerable"}), columns)
+    assert found == {"answerable": answerable}
+
+
+@pytest.mark.parametrize(
     ("field", "column", "value", "written"),
     [
         ("answerable", "is_impossible", False, True),

@@ -89,6 +89,13 @@ def test_null_removes_a_key() -> None:
     assert data["metric_weights"] == {}
 
 
+def test_nothing_in_a_mapping_removes_nothing() -> None:
+    """A variant with ``gates: {}`` had none, and was green."""
+    empty, bare = laid("{gates: {}, metric_weights: {}}"), laid("{}")
+    assert empty == bare
+    assert bare["gates"]
+
+
 def test_a_variant_is_laid_over_keys_of_other_systems() -> None:
     """A17: rag_eval's ``run_old_path`` and ``judge_model`` are translated, ours win over them."""
     base = "scenario_name: bot\ndataset: a.jsonl\nmetrics: [em]\njudge_model: one\n"

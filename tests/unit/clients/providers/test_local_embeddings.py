@@ -77,6 +77,11 @@ def broken(texts: list[str]) -> Any:
     raise RuntimeError("out of memory")
 
 
+def refused(texts: list[str], api_key: str) -> Any:
+    url = "https://me:pw12345@h.test/v1?api_key=QQ3c9a12b7d45e86"
+    raise RuntimeError(f"401 for {url} with Bearer sk-abcdEFGH1234567890abcdEFGH, key {api_key}")
+
+
 def too_few(texts: list[str]) -> Any:
     return [[1.0]] * (len(texts) - 1)
 
@@ -136,6 +141,7 @@ def _packages(monkeypatch: pytest.MonkeyPatch) -> None:
     functions = (rows, async_rows, wrapped_rows, broken, too_few, uneven, not_finite, no_rows)
     for function in (
         *functions,
+        refused,
         ends,
         async_ends,
         wrapped_ends,
@@ -210,6 +216,17 @@ def test_whatever_a_function_does_wrong_is_the_models_error(
         embed(within, "a", "b", provider="python", model=f"my_embeddings:{function}")
     assert str(caught.value).startswith(f"embedding 'my_embeddings:{function}': ")
     assert words in str(caught.value)
+
+
+def test_what_a_function_raises_is_told_without_keys(within: Within) -> None:
+    """[R5] By their look, and by the names of its options."""
+    with pytest.raises(LocalModelError) as caught:
+        embed(
+            within, "a", provider="python", model="my_embeddings:refused",
+            extra_body={"api_key": "0f3c9a12b7d45e86"},
+        )  # fmt: skip
+    said = "401 for https://me:***@h.test/v1?api_key=*** with Bearer *** key ***"
+    assert str(caught.value) == f"embedding 'my_embeddings:refused': RuntimeError: {said}"
 
 
 def test_a_module_beside_the_scenario_is_found(

@@ -635,6 +635,28 @@ class TestWhatIsNoMetric:
             definition.make("x", definition.options())
 
 
+KEY = "0f3c9a12b7d45e86"
+
+
+def asks(sample: Sample, api_key: str = "", keyword: str = "refund") -> float:
+    raise RuntimeError(f"401: no such key: {api_key}, for {keyword}")
+
+
+async def asks_later(sample: Sample, api_key: str = "", keyword: str = "refund") -> float:
+    raise RuntimeError(f"401: no such key: {api_key}, for {keyword}")
+
+
+@pytest.mark.parametrize("found", [asks, asks_later])
+def test_an_option_that_is_a_secret_is_in_no_error(found: Any) -> None:
+    """[R5] It went into results.json; other options and errors stay as they are."""
+    with pytest.raises(CustomMetricError) as caught:
+        score(found, {"api_key": KEY})
+    assert str(caught.value).startswith("RuntimeError: 401: no such key: ***, for refund")
+    assert caught.value.__suppress_context__
+    with pytest.raises(RuntimeError, match="401: no such key: , for refund"):
+        score(found)
+
+
 class TestStopping:
     def test_an_async_function_that_takes_too_long_is_stopped(self) -> None:
         async def hangs(sample: Sample) -> float:
