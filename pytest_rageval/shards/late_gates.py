@@ -15,7 +15,7 @@ from pytest_rageval.engine.planning.binding import resolve_metric
 from pytest_rageval.engine.planning.snapshot import dumped
 from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
 from pytest_rageval.errors import OptionError, Problem
-from pytest_rageval.gates.base import GateOptionError, each_gate
+from pytest_rageval.gates.base import OF_MISSING, GateOptionError, each_gate
 from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
@@ -51,9 +51,10 @@ class LateGates:
             snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
         self._refuse_tolerance(info, overrides)
-        has_own = info.gates or snapshot.data.get("thresholds")
-        self._checks = {} if has_own else info.thresholds
-        """What every row had to pass in the shards, where neither gates nor thresholds judged."""
+        has_own = info.gates.keys() - OF_MISSING or snapshot.data.get("thresholds")
+        stay = has_own or not self.info.gates.keys() - OF_MISSING
+        self._checks = {} if stay else info.thresholds
+        """What every row had to pass in the shards, where nothing else judged, and need not now."""
         wanted = {*info.thresholds, *self._gated(self.info, overrides)}
         self._plan = Plan(self.info, (), (), frozenset(wanted))
         # What nothing asks about is judged by its weighted score.

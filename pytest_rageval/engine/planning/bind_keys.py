@@ -19,6 +19,7 @@ from pytest_rageval.engine.planning.binding import Binding, carried_over, resolv
 from pytest_rageval.engine.planning.snapshot import snapshot_text
 from pytest_rageval.errors import Problem, did_you_mean, shorten, unknown_name
 from pytest_rageval.gates.base import (
+    OF_MISSING,
     BaselineOptionError,
     GateOptionError,
     NoThresholdsError,
@@ -280,7 +281,7 @@ def bind_keys(
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
     names = [metric.column.name for metric in metrics]
-    given = {*scenario.thresholds, *scenario.gates}
+    given = {*scenario.thresholds, *(scenario.gates.keys() - OF_MISSING)}
     if given.isdisjoint(names) and not without_own_keys(dict.fromkeys(given)):
         thresholds = checks_in_full(metrics)  # nothing else would judge an answer
     info = carried_over(

@@ -28,7 +28,6 @@ def test_where_nothing_else_judges_a_check_must_hold(
     ("section", "thresholds"),
     [
         ("gates: {em: 0.1}", {}),
-        ("gates: {invalid: 0.1, x-note: since June}", {}),
         ("gates: {fail_under: 0.1}", {}),
         ("gates: {by: {level: {em: 0.1}}}", {}),
         ("thresholds: {em: 0.1}", {"em": Bound(min=0.1)}),
@@ -51,7 +50,13 @@ def test_what_is_refused_is_one_problem(problems: Callable[..., list[str]], sect
     assert len(problems(HEAD + section)) == 1
 
 
-@pytest.mark.parametrize("section", ["gates: {x-note: since June}", "thresholds: {x-note: 0.8}"])
-def test_a_key_of_ones_own_judges_nothing(plan: Callable[..., Plan], section: str) -> None:
+@pytest.mark.parametrize(
+    "section",
+    [
+        *("gates: {x-note: since June}", "thresholds: {x-note: 0.8}"),
+        *("gates: {invalid: 0.1, x-note: since June}", "gates: {unscored: {em: 0.1}, invalid: 0}"),
+    ],
+)
+def test_what_judges_no_answer_leaves_the_checks(plan: Callable[..., Plan], section: str) -> None:
     """It switched the checks of all rows off: red was green."""
     assert plan(HEAD + section).info.thresholds == CHECKED
