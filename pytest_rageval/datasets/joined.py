@@ -324,16 +324,16 @@ class Answers:
     def _is_field(self, column: str, key_map: Mapping[str, str]) -> bool:
         return column in key_map.values() or self._field_of(column, key_map) != ""
 
-    def check_joined(self, shown: str) -> None:
+    def check_joined(self, shown: str, *, all_read: bool) -> None:
         """Raise ScenarioError for rows of this file that no row of the first has joined.
 
-        Call it after all rows are joined. Where ``extra_rows`` are ignored, it refuses only a key
-        that is joined and repeats.
+        Only if ``all_read``: all rows are joined, and not only those up to a limit. Where
+        ``extra_rows`` are ignored, it refuses only a key that is joined and repeats.
         """
         if problems := [self._repeated[key] for key in self._repeated if key in self._used]:
             raise ScenarioError(problems[:_LISTED])
         unused = [key for key in self._by_key if key not in self._used]
-        if unused and self._spec.extra_rows == "error":
+        if unused and all_read and self._spec.extra_rows == "error":
             first = self._by_key[unused[0]]
             keys = listed((repr(shorten(key, 40)) for key in unused), _LISTED)
             message = (

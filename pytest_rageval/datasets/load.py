@@ -118,8 +118,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         digest.update(second.sha256)
     every = list(rows) if "history" in of_answers else []  # turns are counted over all rows
     chosen, left_out = choose(every or rows, spec)
-    if second is not None and left_out is not None:
-        second.check_joined(shown)
+    if second is not None:
+        second.check_joined(shown, all_read=left_out is not None)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING

@@ -13,9 +13,7 @@ from pytest_rageval.scenario.column_names import name_key
 _ROLES: Final = ("answer", "text", "value", "content")
 """The keys under which an object may have the right answer."""
 
-_MARKS: Final = frozenset(
-    ("correct", "iscorrect", "right", "isright", "valid", "isvalid", "label")  # by name_key
-)
+_MARKS: Final = frozenset(("correct", "iscorrect", "right", "isright", "valid", "isvalid"))
 _SAY_NO: Final = frozenset({"false", "0", "0.0", "no", "n", "wrong", "incorrect", "否"})
 """What a key of ``_MARKS`` says of an alternative that is no right answer."""
 
@@ -68,8 +66,8 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     >>> references_in({"text": ["14 euros"], "answer_start": [4]})
     ('14 euros',)
     """
-    marks = (key for key in part if name_key(str(key)) in _MARKS)
-    wrong = next((key for key in marks if str(part[key]).strip().lower() in _SAY_NO), "")
+    marks = (key for key in part if key == "label" or name_key(str(key)) in _MARKS)
+    wrong = next((key for key in marks if _says_no(key, part[key])), "")
     if wrong:
         raise BadValueError(
             f"a reference is an object with {wrong!r}: {part[wrong]!r}, so it is no right answer; "
@@ -106,6 +104,11 @@ def with_aliases(
             "into the groups"
         )
     return tuple(dict.fromkeys((*(flat or ()), *more))) if more else flat
+
+
+def _says_no(mark: str, value: Any) -> bool:
+    said = str(value).strip().lower()
+    return said in _SAY_NO and not (mark == "label" and said in ("n", "否"))  # a label may be that
 
 
 def _is_blank(value: Any) -> bool:

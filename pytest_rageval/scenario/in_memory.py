@@ -148,17 +148,17 @@ def _dataset(value: Any) -> Any:
 def scenario_data(scenario: Scenario) -> dict[str, Any]:
     """Return what a file would have to say for this scenario: what was set, without defaults.
 
-    Profiles are filled in already. If the model of the judge, of the embedding or of the target has
-    the name of one, they are left out: that profile would be filled in again.
+    Profiles are filled in already. One that is called as the model of the judge, of the embedding
+    or of the target is left out: it would be filled in again.
     """
     data = scenario.model_dump(exclude_unset=True)
     data["metrics"] = [_metric(metric) for metric in data["metrics"]]
     if data.get("target") is not None:
         options = data["target"].pop("options", {})
         data["target"] = {**data["target"], **options}
-    used = ((data.get(role) or {}).get("model") for role in ("judge", "embedding", "target"))
-    if any(isinstance(model, str) and model in (data.get("models") or ()) for model in used):
-        del data["models"]
+    used = [(data.get(role) or {}).get("model") for role in ("judge", "embedding", "target")]
+    if data.get("models"):
+        data["models"] = {one: keys for one, keys in data["models"].items() if one not in used}
     return data
 
 

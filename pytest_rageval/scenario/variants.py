@@ -184,7 +184,7 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         # A bare value is short for one key where a mapping is, or would be.
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value
-    if given == {} and known:
+    if given == {} and len(path) == 1 and isinstance(present, dict) and present:
         return  # nothing is laid over: null removes
     if isinstance(given, dict) and given and known is not None:
         keys = list(given)
