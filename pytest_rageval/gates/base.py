@@ -57,9 +57,6 @@ class NoThresholdsError(GateOptionError):
     """A gate needs thresholds, and the scenario has none that can be used."""
 
 
-OF_MISSING: Final = frozenset({"invalid", "unscored"})
-"""The gates that bound what is missing, and judge no answer."""
-
 BESIDE_MEAN: Final = ("not_applicable", "max_flip")
 """The options of ``mean`` that may stand beside it, too."""
 

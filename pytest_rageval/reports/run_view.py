@@ -89,7 +89,8 @@ class RunView:
     def ended(self) -> str:
         """How many gates and cases ended how."""
         counts = self.result.counts
-        gates = "no gates and no thresholds" if self.verdict == "not judged" else self._gates
+        none = f"no gates{' on answers' * bool(self.result.gates)} and no thresholds"
+        gates = none if self.verdict == "not judged" else self._gates
         cases = [f"{counts.passed} of {counts.ran} cases passed"]
         cases += [f"{counts.failed} failed"] if counts.failed else []
         cases += [f"{counts.error} could not be judged"] if counts.error else []

@@ -15,13 +15,13 @@ from pytest_rageval.engine.planning.binding import resolve_metric
 from pytest_rageval.engine.planning.snapshot import dumped
 from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
 from pytest_rageval.errors import OptionError, Problem
-from pytest_rageval.gates.base import OF_MISSING, GateOptionError, each_gate
+from pytest_rageval.gates.base import GateOptionError, each_gate
 from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.short_forms import metric_step
 from pytest_rageval.scenario.yaml.tree import YamlTree
-from pytest_rageval.stats.verdict import Shortfall, shortfalls
+from pytest_rageval.stats.verdict import OF_MISSING, Shortfall, shortfalls
 
 
 class LateGates:

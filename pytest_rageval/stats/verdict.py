@@ -75,9 +75,17 @@ def score_of(sample: SampleResult, name: str) -> float | None:
     return sample.weighted_score if name == WEIGHTED_SCORE else sample.scores.get(name)
 
 
+OF_MISSING: Final = frozenset({"invalid", "unscored"})
+"""The gates that bound what is missing, and judge no answer."""
+
+
 def is_judged(result: ScenarioResult) -> bool:
-    """Return whether a gate, a threshold, a test function or a metric could have failed the run."""
-    if result.gates or result.info.thresholds or not result.info.is_of_file:
+    """Return whether a gate, a threshold, a test function or a metric judged answers.
+
+    Gates ``OF_MISSING`` do not: with these alone, wrong answers are no failure.
+    """
+    gates = [gate for gate in result.gates if gate.name not in OF_MISSING]
+    if gates or result.info.thresholds or not result.info.is_of_file:
         return True
     of_metrics = (passing_of(sample, name) for sample in result.samples for name in sample.details)
     return any(passing is not None for passing in of_metrics)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlencode, urljoin, urlsplit
 
-from pytest_rageval import redaction
 from pytest_rageval.clients.errors import (
     AuthError,
     BadRequestError,
@@ -334,11 +333,6 @@ def missing_variables(where: str, value: Any) -> Iterator[str]:
             yield f"{where}: {why}; {hint}"
     if becomes and not is_sendable(value):
         yield f"{where}: holds characters that no header has"
-
-
-def display_url(url: str) -> str:
-    """Return a URL without user, password and query."""
-    return redaction.shown_url(url)
 
 
 def _split(url: str) -> SplitResult:

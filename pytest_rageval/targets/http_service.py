@@ -12,7 +12,7 @@ from pytest_rageval import extras
 from pytest_rageval.clients.http import HttpReply, preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
-from pytest_rageval.redaction import without_credentials
+from pytest_rageval.redaction import shown_url, without_credentials
 from pytest_rageval.scenario.fields import WITH_ANSWERS
 from pytest_rageval.scenario.spec import Name, Seconds, Text
 from pytest_rageval.targets.base import (
@@ -26,7 +26,6 @@ from pytest_rageval.targets.base import (
 from pytest_rageval.targets.http_exchange import (
     Exchange,
     RequestMaker,
-    display_url,
     filled_in,
     headers_filled_in,
     missing_variables,
@@ -118,7 +117,7 @@ class HttpOptions(TargetOptions):
     @property
     def shown(self) -> str:
         """How messages name this target: as written, without password and query."""
-        place = display_url(self.url) or f"fixture {self.fixture!r}"
+        place = shown_url(self.url) or f"fixture {self.fixture!r}"
         return f"{self.method} {place}"
 
     @property
@@ -160,7 +159,7 @@ class HttpOptions(TargetOptions):
             part = plain.pop(name, None)
             if part:
                 plain[name] = digests(part if isinstance(part, dict) else {name: part})
-        place = display_url(filled_in(self.url))
+        place = shown_url(filled_in(self.url))
         whole = [self.url, filled_in(without_credentials(self.url))]
         return {**plain, "url": place, "whole_url": digests({"url": whole})["url"]}
 

@@ -19,7 +19,6 @@ from pytest_rageval.engine.planning.binding import Binding, carried_over, resolv
 from pytest_rageval.engine.planning.snapshot import snapshot_text
 from pytest_rageval.errors import Problem, did_you_mean, shorten, unknown_name
 from pytest_rageval.gates.base import (
-    OF_MISSING,
     BaselineOptionError,
     GateOptionError,
     NoThresholdsError,
@@ -46,6 +45,7 @@ from pytest_rageval.scenario.schema import BestSpec, Scenario
 from pytest_rageval.scenario.spec import BoundSpec, without_own_keys
 from pytest_rageval.scenario.variants import unknown_variant, variant_names
 from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.stats.verdict import OF_MISSING
 from pytest_rageval.stats.weights import resolve_weight, ungrouped
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_rageval.clients.deadline import OverdueError, within
 from pytest_rageval.clients.threads import is_our_stop
-from pytest_rageval.errors import describe_error, error_line, shorten
+from pytest_rageval.errors import RagevalError, describe_error, error_line, shorten
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
 from pytest_rageval.model import Sample, Score
@@ -26,7 +26,12 @@ class Call:
     signature: Signature
 
     def hidden(self, error: Exception) -> str:
-        """Return what an error says without the options that are secrets; "" if it has none."""
+        """Return what an error says without the options that are secrets; "" if it has none.
+
+        Nor if it is ours, which are told apart by their class, and hold no option of a metric.
+        """
+        if isinstance(error, RagevalError):
+            return ""
         options = self.keywords.items()
         hide = Redactor(one for name, one in options if isinstance(one, str) and names_secret(name))
         text = describe_error(error)

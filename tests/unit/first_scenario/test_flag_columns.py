@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from pytest_rageval.errors import ScenarioError
-from pytest_rageval.first_scenario.propose import Proposal, propose
+from proposals import proposed, refused
 
 FLAGS = ("yes", "no", "yes", "no")
 BITS = (1, 0, 1, 0)
@@ -23,19 +19,6 @@ LABELLED = tuple(f"Label: {bit}\nReason: 2 insults in 3 lines." for bit in BITS)
 STEPS = tuple(f"Step 1: {text}. Step 2: wait 30 days." for text in SHORT)
 REASONED = tuple(f"There is no doubt of the 2 rules, so it is {flag}." for flag in FLAGS)
 HELD = tuple([text] for text in SHORT)
-
-
-def proposed(folder: Path, rows: Any, given: Mapping[str, Any] = {}) -> Proposal:
-    file = folder / "my data.json"
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    return propose(file, folder, given)
-
-
-def refused(folder: Path, rows: Any) -> str:
-    with pytest.raises(ScenarioError) as caught:
-        proposed(folder, rows)
-    assert [one.name for one in folder.iterdir()] == ["my data.json"]
-    return str(caught.value)
 
 
 def of_columns(**columns: Any) -> list[dict[str, Any]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from proposals import proposed, refused
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.first_scenario.propose import Proposal, propose
+from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.scenario.loader import inspect_scenario, parse_scenario
 
 TABLES = tomllib.loads(Path(__file__).with_name("propose.toml").read_text("utf-8"))
@@ -22,19 +22,6 @@ ROWS = [
     {"question": "Who pays?", "answer": "the shop", "expected": "you", "kind": "b"},
     {"question": "How?", "answer": "by mail", "expected": "by mail", "kind": "b"},
 ]
-
-
-def proposed(folder: Path, rows: Any, given: Mapping[str, Any] = {}) -> Proposal:
-    file = folder / "my data.json"
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    return propose(file, folder, given)
-
-
-def refused(folder: Path, rows: Any) -> str:
-    with pytest.raises(ScenarioError) as caught:
-        proposed(folder, rows)
-    assert [one.name for one in folder.iterdir()] == ["my data.json"]
-    return str(caught.value)
 
 
 def test_the_text_is_a_scenario(tmp_path: Path) -> None:

@@ -74,6 +74,10 @@ def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
     """A gate, a threshold, the assertions of a test function, or a metric that passes samples."""
     plain = result([sample("s0", 0, 0.0)])
     assert verdict(plain).startswith("**not judged**: no gates and no thresholds; 1 of 1")
+    for name in ("invalid", "unscored"):
+        of_missing = replace(plain, gates=[replace(gate("passed"), name=name)])
+        said = "**not judged**: no gates on answers and no thresholds; 1 of 1"
+        assert verdict(of_missing).startswith(said)
     decided = result([sample("s0", 0, 0.0, details={"f1": {"passing": True}})])
     for judged in (
         replace(plain, gates=[gate("passed")]),

@@ -117,7 +117,8 @@ function verdictLine(verdict, before = verdict.outcome) {
   if (verdict.failedSamples) why.push(say("failed_samples", { n: verdict.failedSamples }));
   if (verdict.errorSamples) why.push(say("error_samples", { n: verdict.errorSamples }));
   if (verdict.outcome === "partial" && !verdict.isWhole) why.push(say("part_ran"));
-  if (verdict.outcome === "unjudged") why.push(say("nothing_to_pass"));
+  if (verdict.outcome === "unjudged")
+    why.push(say(verdict.hasGates ? "nothing_on_answers" : "nothing_to_pass"));
   const tolerated = verdict.toleratedSamples;
   if (verdict.outcome === "passed")
     why.push(tolerated ? say("all_but_tolerated", { n: tolerated }) : say("all_kept"));

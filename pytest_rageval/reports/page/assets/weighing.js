@@ -320,7 +320,8 @@ function verdictOf(state) {
   const isAsRun = state.gates.some((gate) => gate.isAsRun);
   const toleratedSamples = state.run.all.filter((at) => failsWithLeave(state, at)).length;
   const samples = { failedSamples, errorSamples, toleratedSamples, isWhole };
-  return { outcome, failedGates, openGates, ...samples, isAsRun };
+  const hasGates = state.gates.length > 0;
+  return { outcome, hasGates, failedGates, openGates, ...samples, isAsRun };
 }
 
 /** The good / warn / bad band of a score of `target`, null where there is no score. */

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import pytest
 from pydantic import ValidationError
 
+from pytest_rageval.clients.errors import BudgetError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, Models, ScoringContext
 from pytest_rageval.metrics.custom.declaration import Declaration, metric
 from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
@@ -655,6 +656,16 @@ def test_an_option_that_is_a_secret_is_in_no_error(found: Any) -> None:
     assert caught.value.__suppress_context__
     with pytest.raises(RuntimeError, match="401: no such key: , for refund"):
         score(found)
+
+
+def test_our_own_errors_keep_their_class() -> None:
+    """A budget that is used up, and a reply that is not recorded, are told apart by it."""
+
+    def stops(sample: Sample, api_key: str = "") -> float:
+        raise BudgetError(f"used up at {api_key}")
+
+    with pytest.raises(BudgetError):
+        score(stops, {"api_key": KEY})
 
 
 class TestStopping:
