@@ -21,7 +21,7 @@ from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.short_forms import metric_step
 from pytest_rageval.scenario.yaml.tree import YamlTree
-from pytest_rageval.stats.verdict import OF_MISSING, Shortfall, shortfalls
+from pytest_rageval.stats.verdict import Shortfall, judging, shortfalls
 
 
 class LateGates:
@@ -51,8 +51,8 @@ class LateGates:
             snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
         self._refuse_tolerance(info, overrides)
-        has_own = info.gates.keys() - OF_MISSING or snapshot.data.get("thresholds")
-        stay = has_own or not self.info.gates.keys() - OF_MISSING
+        has_own = judging(info.gates) or snapshot.data.get("thresholds")
+        stay = has_own or not judging(self.info.gates)
         self._checks = {} if stay else info.thresholds
         """What every row had to pass in the shards, where nothing else judged, and need not now."""
         wanted = {*info.thresholds, *self._gated(self.info, overrides)}

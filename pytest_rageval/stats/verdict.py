@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -75,17 +75,38 @@ def score_of(sample: SampleResult, name: str) -> float | None:
     return sample.weighted_score if name == WEIGHTED_SCORE else sample.scores.get(name)
 
 
-OF_MISSING: Final = frozenset({"invalid", "unscored"})
-"""The gates that bound what is missing, and judge no answer."""
+_OF_MISSING: Final = ("invalid", "unscored")
+
+
+def judging(gates: Mapping[str, Any]) -> set[str]:
+    """Return the keys of those gates of a scenario that judge answers.
+
+    Others bound what is missing (also for each value of a field), or the judge: its ``agreement``.
+    """
+    return {name for name, value in gates.items() if _judges(name, value)}
+
+
+def _judges(name: str, value: Any) -> bool:
+    """Return whether what stands under a key of ``gates`` judges answers."""
+    if name in _OF_MISSING or not isinstance(value, Mapping):
+        return name not in _OF_MISSING
+    own = {key: inner for key, inner in value.items() if not str(key).startswith("x-")}
+    if name == "by":
+        return any(isinstance(inner, Mapping) and judging(inner) for inner in value.values())
+    return own.keys() != {"agreement"}
 
 
 def is_judged(result: ScenarioResult) -> bool:
     """Return whether a gate, a threshold, a test function or a metric judged answers.
 
-    Gates ``OF_MISSING`` do not: with these alone, wrong answers are no failure.
+    With gates that judge none alone (``judging``), wrong answers are no failure.
     """
-    gates = [gate for gate in result.gates if gate.name not in OF_MISSING]
-    if gates or result.info.thresholds or not result.info.is_of_file:
+    info = result.info
+    if judging(info.gates) or info.thresholds or not info.is_of_file:
+        return True
+    # Beside those of the file, gates are of hooks, or of variants.
+    of_file = (*_OF_MISSING, "by.", *(f"{name}.agreement." for name in info.gates))
+    if any(not gate.name.startswith(of_file) for gate in result.gates):
         return True
     of_metrics = (passing_of(sample, name) for sample in result.samples for name in sample.details)
     return any(passing is not None for passing in of_metrics)

@@ -45,7 +45,7 @@ from pytest_rageval.scenario.schema import BestSpec, Scenario
 from pytest_rageval.scenario.spec import BoundSpec, without_own_keys
 from pytest_rageval.scenario.variants import unknown_variant, variant_names
 from pytest_rageval.scenario.yaml.tree import YamlTree
-from pytest_rageval.stats.verdict import OF_MISSING
+from pytest_rageval.stats.verdict import judging
 from pytest_rageval.stats.weights import resolve_weight, ungrouped
 
 
@@ -281,7 +281,8 @@ def bind_keys(
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
     names = [metric.column.name for metric in metrics]
-    given = {*scenario.thresholds, *(scenario.gates.keys() - OF_MISSING)}
+    gates = resolve_gates(binding, metrics)
+    given = {*scenario.thresholds, *judging(gates)}
     if given.isdisjoint(names) and not without_own_keys(dict.fromkeys(given)):
         thresholds = checks_in_full(metrics)  # nothing else would judge an answer
     info = carried_over(
@@ -291,7 +292,7 @@ def bind_keys(
         nodeid=nodeid,
         metrics=tuple(metric.column for metric in metrics),
         thresholds=thresholds,
-        gates=resolve_gates(binding, metrics),
+        gates=gates,
         bands=(scenario.bands.good, scenario.bands.warn),
         tolerates_shortfalls=scenario.tolerate == "pass_rate" and binding.run.expects_failures,
         expects_failures=binding.run.expects_failures,

@@ -74,13 +74,20 @@ def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
     """A gate, a threshold, the assertions of a test function, or a metric that passes samples."""
     plain = result([sample("s0", 0, 0.0)])
     assert verdict(plain).startswith("**not judged**: no gates and no thresholds; 1 of 1")
-    for name in ("invalid", "unscored"):
-        of_missing = replace(plain, gates=[replace(gate("passed"), name=name)])
-        said = "**not judged**: no gates on answers and no thresholds; 1 of 1"
-        assert verdict(of_missing).startswith(said)
+    of_missing = {"invalid": 0.1, "by": {"doc": {"unscored": 0.1}}, "f1": {"agreement": {}}}
+    names = ("invalid", "unscored", "by.doc.unscored", "f1.agreement.kappa")
+    unjudged = replace(
+        plain,
+        info=replace(plain.info, gates=of_missing),
+        gates=[gate("passed", name) for name in names],
+    )
+    said = "**not judged**: no gates on answers and no thresholds; 1 of 1"
+    assert verdict(unjudged).startswith(said)
     decided = result([sample("s0", 0, 0.0, details={"f1": {"passing": True}})])
     for judged in (
         replace(plain, gates=[gate("passed")]),
+        replace(unjudged, gates=[*unjudged.gates, gate("passed", "of_a_hook")]),
+        replace(unjudged, info=replace(plain.info, gates={"f1": {"agreement": {}, "mean": 0.1}})),
         replace(plain, info=replace(plain.info, thresholds={"f1": Bound(min=0.0)})),
         replace(plain, info=replace(plain.info, nodeid="test_rag.py::test_answer")),
         decided,

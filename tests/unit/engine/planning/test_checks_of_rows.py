@@ -30,6 +30,11 @@ def test_where_nothing_else_judges_a_check_must_hold(
         ("gates: {em: 0.1}", {}),
         ("gates: {fail_under: 0.1}", {}),
         ("gates: {by: {level: {em: 0.1}}}", {}),
+        ("gates: {by: {level: {unscored: 0.1, x-own: 1}}}", {}),
+        (
+            "human: {column: level, of: em}\ngates: {em: {agreement: {kappa: 0.1}, mean: 0.1}}",
+            {},
+        ),
         ("thresholds: {em: 0.1}", {"em": Bound(min=0.1)}),
         ("thresholds: {em: 0.1, x-note: 0.8}", {"em": Bound(min=0.1)}),
         # Names that begin so, of metrics that there are.
@@ -55,6 +60,8 @@ def test_what_is_refused_is_one_problem(problems: Callable[..., list[str]], sect
     [
         *("gates: {x-note: since June}", "thresholds: {x-note: 0.8}"),
         *("gates: {invalid: 0.1, x-note: since June}", "gates: {unscored: {em: 0.1}, invalid: 0}"),
+        "gates: {by: {level: {unscored: 0.1, x-note: since June}}, invalid: 0.1}",
+        "human: {column: level, of: em}\ngates: {em: {agreement: {kappa: 0.1}, x-note: June}}",
     ],
 )
 def test_what_judges_no_answer_leaves_the_checks(plan: Callable[..., Plan], section: str) -> None:
