@@ -24,7 +24,7 @@ from pytest_rageval.engine.verdict.decide import (
     with_rankings,
 )
 from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult, Value
-from pytest_rageval.plugin.run.last_failed import deselected_best
+from pytest_rageval.plugin.run.last_failed import deselected_best, last_failed
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.failures import ScenarioLines, failure_at, gate_text, message_text
 from pytest_rageval.plugin.show.next_steps import BRIEF
@@ -182,6 +182,8 @@ def _report(item: GateItem, whole: _Whole, gate: GateResult, result: ScenarioRes
         brief = _failure(whole, gate, message_text(gate, width))
         item.config.stash.setdefault(BRIEF, {})[nodeid] = brief
     hooks, told = item.config.hook, []
+    # pytest forgets a failure once the test is skipped: an undecided gate is to be decided yet.
+    failed = dict(last_failed(item.config)) if gate.outcome == "skipped" else {}
 
     def pytest_runtest_protocol() -> bool:
         told.append(nodeid)
@@ -195,6 +197,7 @@ def _report(item: GateItem, whole: _Whole, gate: GateResult, result: ScenarioRes
     protocol.call_extra([pytest_runtest_protocol], {"item": item, "nextitem": None})
     if not told:
         pytest_runtest_protocol()
+    last_failed(item.config).update(failed)
     deciding = next((one for one in reports if one.outcome != "passed"), reports[0])
     report_to_allure(item.config, deciding, printable(gate.message))
 

@@ -1,7 +1,7 @@
 """Makes the node ids of gates work in ``--lf``, as arguments and in ``--deselect``.
 
 A gate needs every sample of its scenario. If ``--lf`` remembers a failed gate, all cases of the
-scenario run, and the gate is decided again.
+scenario run, and the gate is decided again. Until it is, it stays remembered.
 """
 
 from __future__ import annotations
@@ -81,6 +81,13 @@ def _scenario(nodeid: str) -> str | None:
     return None
 
 
+def last_failed(config: pytest.Config) -> dict[Any, bool]:
+    """Return the failures that pytest remembers, to be changed; from 9.2 on, keys are no texts."""
+    known: Any = config.pluginmanager.get_plugin("lfplugin")
+    found: dict[Any, bool] = getattr(known, "lastfailed", {})
+    return found
+
+
 class LastFailedGates:
     """Makes ``--lf`` run every case of a scenario with a failed gate."""
 
@@ -89,10 +96,8 @@ class LastFailedGates:
 
     @cached_property
     def _last_failed(self) -> dict[Any, bool]:
-        """The failures that pytest remembers; read late: its plugin is configured after ours."""
-        known: Any = self._config.pluginmanager.get_plugin("lfplugin")
-        found: dict[Any, bool] = getattr(known, "lastfailed", {})
-        return found
+        """Read late: pytest's plugin is configured after ours."""
+        return last_failed(self._config)
 
     @cached_property
     def _scenarios(self) -> set[str | None]:
@@ -107,7 +112,6 @@ class LastFailedGates:
         if self._scenarios:
             for node in report.result or ():
                 if isinstance(node, pytest.Item) and self._is_of_failed(collector, node):
-                    # From pytest 9.2 on, the keys are not texts.
                     self._last_failed.setdefault(getattr(node, "id", node.nodeid), True)
         return report
 
