@@ -94,6 +94,16 @@ def test_each_value_of_the_other_parameters_runs_over_all_samples(
     assert gates == {name: "failed" if name == "1-2" else "passed" for name in expected}
 
 
+def test_two_cases_of_one_node_id_are_refused(project: Project, run: Run) -> None:
+    """Sample 1 with 2-3, and 1-2 with 3: one result was taken for the other's."""
+    head = "@pytest.mark.parametrize('k', ['3', '2-3'])"
+    written(project, ["1", "1-2"], head=head, given="k", right="True")
+    result = run("test_bot.py")
+    assert result.ret != pytest.ExitCode.OK
+    two = "names two cases (sample, other parameters), ('1', '2-3') and ('1-2', '3'):"
+    assert f"test_bot.py::test_bot[1-2-3] {two}" in result.stdout.str()
+
+
 @pytest.mark.skipif(not hasattr(pytest, "HIDDEN_PARAM"), reason="comes with pytest 8.4")
 def test_a_value_that_node_ids_do_not_show_is_the_run_of_the_plain_name(
     project: Project, plain: Run

@@ -332,6 +332,8 @@ class CaseFinder:
 
     def __init__(self) -> None:
         self._refused: set[str] = set()
+        self._found: dict[str, tuple[object, str, str]] = {}
+        """By node id, which of their values the parameters have, the sample's id and the others."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -354,6 +356,15 @@ class CaseFinder:
         order = list(callspec.params)  # as their ids stand in the node id
         ends = order[0] == PARAMETER, order[-1] == PARAMETER
         variant = _without(scenario.names[case.index], callspec.id, *ends)
+        there = self._found.setdefault(item.nodeid, (callspec.indices, case.id, variant))
+        if there[0] != callspec.indices:
+            two = (shorten(repr(there[1:])), shorten(repr((case.id, variant))))
+            message = (
+                f"{item.nodeid} names two cases (sample, other parameters), {' and '.join(two)}: "
+                "one would be lost; give the parameters ids of your own (parametrize: ids=[...])"
+            )
+            self._refuse(item, message)
+            return
         try:
             plan = scenario.plan(_collector(item), variant)
         except pytest.Collector.CollectError as error:
