@@ -158,7 +158,7 @@ def _warn_of_half(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
 
 
 def _check_right_answers(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
-    """Refuse a crag_score whose ``correct`` names a metric of which less is better.
+    """Refuse a crag_score whose ``correct`` names no other metric, or one of which less is better.
 
     Warn where ``at_least`` is not written, and its default is not the best score that there is.
     """
@@ -168,7 +168,13 @@ def _check_right_answers(binding: Binding, metrics: Sequence[BoundMetric]) -> No
             continue
         options, at = metric.metric.options, metric.position
         measured = columns.get(options.correct)
-        if measured is None:
+        others = ["acc", *(name for name in columns if name not in ("acc", metric.column.name))]
+        if options.correct not in others:
+            if not binding.may_be_left_out(options.correct):
+                message = unknown_name("metric", options.correct, others)
+                binding.problem(f"metrics[{at}]: correct: {message}", "metrics", at)
+            continue
+        if measured is None:  # acc, which it computes itself
             continue
         if not measured.higher_is_better:
             message = (

@@ -352,11 +352,10 @@ _WRONG = "{column: wrong, range: [0, 1], lower_is_better: true}"
         ("em, {crag_score: {correct: em}}", -1.0),
         ("f1, {crag_score: {correct: f1, at_least: 0.9, acceptable: 0.3}}", 0.5),
         ("{column: right, range: [0, 1]}, {crag_score: {correct: right}}", 1.0),
-        ("{crag_score: {correct: wrong}}", None),  # no metric of this name
     ],
 )
 def test_another_metric_may_say_whether_an_answer_is_right(
-    run: RunOf, metrics: str, score: float | None
+    run: RunOf, metrics: str, score: float
 ) -> None:
     row = "{answer: It is Rome., references: [Rome it was], wrong: 1, right: 1}"
     (sample,) = run(f"name: s\nmetrics: [{metrics}]\ndataset: [{row}]\n").samples
@@ -377,7 +376,6 @@ def test_another_metric_may_say_whether_an_answer_is_right(
         ("{column: level, range: [0, 5]}, {crag_score: {correct: em}}, em", None),
         ("{column: level, range: [0, 1]}, {crag_score: {correct: level}}", None),
         ("{column: level, range: [-1, 1]}, {crag_score: {correct: level}}", None),
-        ("{column: level, range: [0, 5]}, {crag_score: {correct: other}}", None),
         ("{crag_score: {correct: acc}}, acc", None),
     ],
 )
@@ -401,6 +399,17 @@ def test_a_metric_of_which_less_is_better_says_of_no_answer_that_it_is_right(
     text = f"name: s\nmetrics: [{{crag_score: {{correct: wrong}}}}, {_WRONG}]\n"
     (found,) = problems(f"{text}dataset: [{{answer: a, references: [b], wrong: 1}}]\n")
     assert "metrics[0]: correct: less is better of 'wrong', so that its wrong answers" in found
+
+
+@pytest.mark.parametrize("name", ["emm", "crag_score"])
+def test_a_metric_that_is_to_say_what_is_right_has_to_be_there(
+    problems: Callable[[str], list[str]], name: str
+) -> None:
+    """Each row was an error. One that is refused itself is no second problem."""
+    rows = "dataset: [{answer: a, references: [b]}]\n"
+    (found,) = problems(f"name: s\nmetrics: [{{crag_score: {{correct: {name}}}}}, em]\n{rows}")
+    assert f"metrics[0]: correct: unknown metric '{name}'" in found
+    assert len(problems(f"name: s\nmetrics: [{{crag_score: {{correct: no}}}}, no]\n{rows}")) == 1
 
 
 def test_an_answer_in_another_language_is_unclear_and_no_figure(
