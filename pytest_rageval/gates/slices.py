@@ -35,7 +35,7 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.stats.summary import summarize_scenario
-from pytest_rageval.stats.weights import field_value
+from pytest_rageval.stats.weights import field_value, resolve_weight
 from pytest_rageval.stats.wording import counted
 
 _NO_VALUE: Final = "(none)"
@@ -195,7 +195,7 @@ class SliceGate(Gate):
         """Return what follows the scores of all values, or None.
 
         None where an error is allowed, for causes, against another run, and if for some value
-        nothing follows the scores.
+        nothing follows the scores. Values whose samples weigh 0 are left out, as by ``check``.
         """
         if self.field == CAUSE and info.diagnose is not None:
             return None  # it shows only when the samples are scored
@@ -204,13 +204,15 @@ class SliceGate(Gate):
         slices: dict[str, list[AnySample]] = {}
         for sample in samples:
             slices.setdefault(slice_value(sample, self.field), []).append(sample)
+        if self.targets:
+            slices = {value: part for value, part in slices.items() if _weighs(info, part)}
         made = {value: self.inner.watch(info, part, error) for value, part in slices.items()}
         watches = {
             value: watch
             for value, watch in made.items()
             if watch is not None and watch.follows_scores
         }
-        if len(watches) < len(slices):
+        if len(watches) < max(len(slices), 1):
             return None
         of = {sample.index: value for value, part in slices.items() for sample in part}
         return SliceWatch(watches, of)
@@ -312,6 +314,10 @@ class SliceWatch(Watch):
         """Note the score of a sample."""
         if sample.index in self.of:  # an invalid row is in no mean
             self.watches[self.of[sample.index]].add(sample)
+
+
+def _weighs(info: ScenarioInfo, samples: Sequence[AnySample]) -> bool:
+    return any(resolve_weight(info.doc_weights, sample.doc_name) > 0.0 for sample in samples)
 
 
 def slice_value(sample: AnySample, field: str) -> str:

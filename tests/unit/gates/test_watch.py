@@ -143,6 +143,22 @@ def test_every_value_of_a_field_must_be_certain_or_one_fail(info: Info) -> None:
     assert certain(watch(info(), options, asked), beside) == [False]
 
 
+def test_a_value_of_weight_0_is_not_waited_for(info: Info) -> None:
+    """Its mean is never certain; as the verdict, without it, is."""
+    asked: list[AnySample] = [Sample(f"s{at}", index=at, doc_name="ab"[at % 2]) for at in range(4)]
+    light = [replace(scored(at, 0.0), sample_weight=0.0) for at in (1, 3)]
+    options = {"by": {"doc_name": {"f1": 0.5}}}
+    found = watch(info(doc_weights={"b": 0.0}), options, asked)
+    assert certain(found, *light, scored(0, 1.0)) == [False, False, True]
+    assert watch(info(doc_weights={"a": 0.0, "b": 0.0}), options, asked) is None
+    passing = watch(
+        info(doc_weights={"b": 0.0}, thresholds={"f1": Bound(min=0.5)}),
+        {"by": {"doc_name": {"pass_rate": 0.9}}},
+        asked,
+    )
+    assert certain(passing, light[0]) == [True]  # it counts samples, not weights: 1 of 2 fails
+
+
 def test_slices_by_cause_need_every_sample(info: Info) -> None:
     """E21: the cause of an answer is not known before it is scored."""
     column = MetricColumn("f1")
