@@ -147,6 +147,22 @@ class TestGates:
         result.stdout.fnmatch_lines([f"*pytest_rageval_gates of conftest.py {message}"])
         result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
+    def test_a_name_of_a_hook_that_is_refused_is_free(self, four: Project) -> None:
+        """The gates of the one are lost, not those of the other."""
+        four.conftest(
+            GATE.format(least=0.5)
+            + """
+    class Other:
+        def pytest_rageval_gates(self):
+            return [GateResult("worst", "passed", None, None, "lost"), None]
+
+    def pytest_configure(config):
+        config.pluginmanager.register(Other(), "other")
+"""
+        )
+        four.pytest().assert_outcomes(passed=4 + 1, failed=1)
+        assert four.gates() == {"worst": "passed", "pytest_rageval_gates": "failed"}
+
 
 class TestSummary:
     def test_lines_stand_below_the_table(self, four: Project, run: Run) -> None:

@@ -209,8 +209,8 @@ class RunHooks:
 
 
 def _gates(said: Any, giver: Implementation, taken: set[str]) -> list[GateResult]:
-    """Return the gates of a hook after a check, and add their names to ``taken``."""
-    gates = giver.listed(said)
+    """Return the gates of a hook after a check, and add their names to ``taken``, if all can be."""
+    gates, names = giver.listed(said), set(taken)
     for gate in gates:
         if not isinstance(gate, GateResult) or not gate.name:
             raise giver.refused(f"returned {shorten(repr(gate))} among the gates: not a GateResult")
@@ -219,13 +219,15 @@ def _gates(said: Any, giver: Implementation, taken: set[str]) -> list[GateResult
                 f"returned the gate {gate.name!r} with the outcome {gate.outcome!r}; "
                 f"it must be one of {', '.join(_OUTCOMES)}"
             )
-        if gate.name in taken:
+        if gate.name in names:
             raise giver.refused(
                 f"returned the gate {gate.name!r}, a name that is already taken; "
                 "give it another name"
             )
-        taken.add(gate.name)
-    return [_plain(gate, giver) for gate in gates]
+        names.add(gate.name)
+    found = [_plain(gate, giver) for gate in gates]
+    taken |= names
+    return found
 
 
 def _plain(gate: GateResult, giver: Implementation) -> GateResult:
