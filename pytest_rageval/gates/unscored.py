@@ -78,9 +78,8 @@ class UnscoredGate(Gate):
         """Fail also where nothing was to be scored, or nothing was."""
         expected = [sample for sample in result.samples if _is_to_be_scored(sample)]
         if not expected:
-            message = (
-                f"nothing was scored: all {len(result.samples)} samples are skipped or invalid"
-            )
+            why = "are skipped or invalid, or no metric applies to them"
+            message = f"nothing was scored: all {len(result.samples)} samples {why}"
             return GateResult(self.name, "failed", None, self.bound.end, message)
         without = [sample for sample in expected if not is_scored(sample.weighted_score)]
         counted = [s for s in without if not is_tolerated(result.info, s, self.shares)]

@@ -331,7 +331,8 @@ def test_skipped_samples_are_not_unscored_but_nothing_else_is_not_green(result: 
     found = check(result, {"unscored": 0}, [*scored(1.0), skipped])["unscored"]
     assert (found.outcome, found.observed) == ("passed", 0.0)
     found = check(result, {"unscored": 1.0}, [skipped])["unscored"]
-    message = "nothing was scored: all 1 samples are skipped or invalid"
+    why = "are skipped or invalid, or no metric applies to them"
+    message = f"nothing was scored: all 1 samples {why}"
     assert found == GateResult("unscored", "failed", None, 1.0, message)
     # Said once, and no threshold is blamed for it.
     thresholds = {"f1": Bound(min=0.5)}

@@ -363,7 +363,7 @@ const RUN_WORDS = [
   [/ \(strict: undecided fails\)/, "（严格模式：无法判定即视为未通过）"],
   [/[;；] ?(\d+) lost \(a worker crashed\?\)/, "；丢失 $1 个（可能是工作进程崩溃）"],
   [/(\S+) is missing in (\d+) of (\d+) samples/g, "$3 个样本中有 $2 个缺少 $1"],
-  [/nothing was scored: all (\d+) samples are skipped or invalid/, "没有分数：$1 个样本均被跳过或无效"],
+  [/nothing was scored: all (\d+) samples are skipped or invalid, or no metric applies to them/, "没有分数：$1 个样本均被跳过、无效，或没有适用的指标"],
   [/none of (\d+) samples was scored/, "$1 个样本都没有分数"],
   [/；of the (\d+) of (\d+) samples asked/, "；仅评测了 $2 个样本中的 $1 个"],
   [/, of which the first, in random order, had decided: passed/, "，按随机顺序，先评测的部分已判定：通过"],
