@@ -195,12 +195,12 @@ class _Making:
 
 
 def _given(config: pytest.Config) -> tuple[dict[str, Any], list[Override]]:
-    """Return the judge's keys and the other overrides, but for ``embedding``; raises UsageError."""
+    """Return the judge's keys, and the other overrides; raises UsageError."""
     tree, others = YamlTree({}, ""), []
     for override in config.stash[SETTINGS].overrides:
-        if override.path[0] in ("judge", "embedding"):  # --rag-concurrency is for both
+        if override.path[0] == "judge":
             override.apply(tree)
-        else:
+        elif override.path[0] != "embedding" or not override.only_present:  # --rag-concurrency
             others.append(override)
     judge = tree.data.get("judge") or {}
     if not isinstance(judge, dict):

@@ -389,6 +389,7 @@ def test_a_dry_run_counts_the_lists_of_questions(nuggets: Nuggets) -> None:
         (["--rag-from=docs"], "*docs is a folder*--rag-questions=50*"),
         (["--rag-from=none.jsonl"], "*no such file*"),
         (["--rag-from=rows.jsonl", "--rag-set=gates.em=1"], "*gates.em=1*only keys of 'dataset'*"),
+        (["--rag-from=rows.jsonl", "--rag-set=embedding.model=e"], "*embedding.model: with*"),
         (["--rag-from=rows.jsonl", "--rag-ci=github"], "*afterwards, without --rag-nuggets*"),
         (["--rag-from=rows.jsonl", "--rag-questions-model=w"], "*goes with --rag-questions*"),
     ],
