@@ -243,6 +243,16 @@ def test_the_second_run_for_a_file_is_said_not_to_be_in_it(project: Project) -> 
         assert written(project) == WHOLE
 
 
+def test_the_report_without_a_file_is_said_to_be_missing(project: Project) -> None:
+    """It was asked for, and nothing names its file."""
+    project.scenario("name: qa\nmetrics: [em]\ndataset: [{id: a, answer: x, references: x}]\n")
+    lacks = "ultrarag.json NOT written: save_path names its file, and the scenario has none"
+    assert lacks in project.pytest("--rag-report=ultrarag.json").stdout.str()
+    named = project.pytest("--rag-report=ultrarag.json", "--rag-set=save_path=out.json")
+    assert "NOT written" not in named.stdout.str()
+    assert written(project) == {"em": [1.0], "avg_em": 1.0}
+
+
 @pytest.mark.full
 def test_two_scenarios_do_not_share_a_file(project: Project) -> None:
     """However they name it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -92,15 +92,18 @@ class SavePaths:
     Each is of one run of the session, the first that names it.
     """
 
-    def __init__(self, run_paths: RunPaths) -> None:
+    def __init__(self, run_paths: RunPaths, requested: Collection[str] = ()) -> None:
+        """``requested`` are the reports that were asked for."""
         self._run_paths = run_paths
+        self._is_requested = "ultrarag.json" in requested
         self._written: dict[Path, str] = {}
 
     def add(self, result: ScenarioResult) -> list[str]:
         """Write the file of a scenario, if it names one; return why it is not written, if not."""
         info = result.info
         if info.save_path is None:
-            return []
+            lacks = "ultrarag.json NOT written: save_path names its file, and the scenario has none"
+            return [lacks] * self._is_requested
         # Not at the top: most scenarios name none.
         from pytest_rageval.reports.other_layouts import samples_in, write_ultrarag
 
@@ -341,7 +344,7 @@ class RunFiles:
         self._usage = usage
         self._baselines = BaselineSaver(settings.run_paths)
         self._answers = AnswerFile(settings.run_paths)
-        self._save_paths = SavePaths(settings.run_paths)
+        self._save_paths = SavePaths(settings.run_paths, settings.reports)
         self._remarks: dict[str, list[str]] = {}
         self._infos: dict[str, RunInfo] = {}
         self.publisher = Publisher(config)
