@@ -48,10 +48,10 @@ LISTED = 10
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
 _ROOM_WRONG = 8_000
-_ROOM_MEANS = 10_000
+_ROOM_MEANS = 8_000
 _ROOM_COMPARISON = 9_000
 _MOST_COMPARED = 5
-_ROOM_GATES = 11_000
+_ROOM_GATES = 10_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
 _ROOM_FAILED = 3_000
@@ -275,8 +275,8 @@ def _comparisons(view: RunView) -> Iterator[str]:
         yield from _comparison(compared, _ROOM_COMPARISON // len(shown))
     if others := [_name(compared.baseline) for compared in view.compared[_MOST_COMPARED:]]:
         yield from ("", f"Compared with {_listed(others, _ROOM_NAMES)} too: see results.json.")
-    for line in view.result.info.unlike if shown else ():
-        yield from ("", cell(line, _MESSAGE_WIDTH))
+    if shown and view.result.info.unlike:
+        yield from ("", *_sentences(view.result.info.unlike, _ROOM_LIST, "difference"))
 
 
 def _comparison(compared: ComparedRun, room: int) -> Iterator[str]:

@@ -15,13 +15,17 @@ from decided_result import decided
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
     CAUSES,
+    Agreement,
     Baseline,
     Bound,
     Comparing,
     Comparison,
+    Corrected,
     GateResult,
     MetricColumn,
     MetricComparison,
+    RankedVariant,
+    Ranking,
     RunInfo,
     SampleResult,
     ScenarioResult,
@@ -342,6 +346,8 @@ def test_no_run_is_too_long_for_a_comment(result: Made, long: str, runs: int) ->
         )
         for at in range(500)
     ]
+    people = Agreement((0.0, 1.0), 20, ((9, 1), (1, 9)), kappa=0.8)
+    ranked = tuple(RankedVariant(f"v{at}{long}", 0.5, None, None, 1, "a") for at in range(500))
     made = result(samples, *metrics, overridden=tuple(f"{at}`{long}" for at in range(500)))
     then = {one.sample_id: 1.0 for one in samples}
     found = {
@@ -351,15 +357,19 @@ def test_no_run_is_too_long_for_a_comment(result: Made, long: str, runs: int) ->
     made = replace(
         made,
         complete=False,
+        agreement=dict.fromkeys(errors, people),
+        corrected={name: Corrected(0.5, 0.4, 0.6, 0.9, 12, 14.0) for name in errors},
         info=replace(
             made.info,
             name=long,
             path=long + "`",
+            unlike=(f"main: {long}",) * 500,
             compare=(Comparing(long),),
             baselines={long: Baseline(long, tuple(then), {"weighted_score": then})},
         ),
+        ranking=Ranking(long, "f1", 0.05, ranked, remarks=(long,) * 500),
         comparisons=[Comparison(long, "permutation", 0.05, found, tuple(then), tuple(then))] * runs,
-        gates=[gate("failed", f"g{at}{long}", long) for at in range(500)],
+        gates=[gate(("failed", "skipped")[at % 2], f"g{at}{long}", long) for at in range(500)],
     )
     text = summary_text(made, RUN)
     assert 40_000 < len(text) < 65_536
