@@ -132,7 +132,7 @@ class Rates:
     """Lets callers start as so many requests and tokens per minute allow; None is no limit.
 
     With ``locks``, the bookings of all processes are one record in their file, under one of its
-    locks: ``time.monotonic`` is one clock for all processes of a machine. While none was ever
+    locks: ``time.monotonic`` is one clock for all processes of a machine. While none can be
     written, on a full disk for instance, each process goes on with its own.
     """
 
@@ -147,6 +147,8 @@ class Rates:
         capacities = [math.inf if limit is None else limit for limit in (rpm, tpm)]
         self._windows = Windows(capacities, window_s, parts)
         self._locks = locks
+        self._is_unwritten = False
+        """Whether the record lacks what was booked last."""
 
     async def start(self, tokens: float) -> float:
         """Wait until a request of ``tokens`` tokens may start; return that moment.
@@ -188,10 +190,13 @@ class Rates:
             yield
             return
         try:
-            self._windows.unpack(self._locks.read(self._windows.size))
+            if not self._is_unwritten:
+                self._windows.unpack(self._locks.read(self._windows.size))
             yield
+            self._is_unwritten = True
             with suppress(OSError):
                 self._locks.write(self._windows.pack())
+                self._is_unwritten = False
         finally:
             self._locks.unlock(_RECORD_LOCK)
 

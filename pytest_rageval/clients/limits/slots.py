@@ -213,6 +213,7 @@ class Room:
     def __init__(self, most: int, locks: ByteLocks | None = None) -> None:
         self._most = most
         self._locks = locks
+        self._is_unwritten = False
         self._limit, self._halved_at, self._success_at, self._successes = float(most), 0.0, 0.0, 0.0
 
     @property
@@ -254,7 +255,7 @@ class Room:
         return in_flight > 1 and self._success_at > began
 
     def _read(self) -> None:
-        if self._locks is None:
+        if self._locks is None or self._is_unwritten:
             return
         try:
             raw = self._locks.read(_RECORD.size, _AT)
@@ -266,5 +267,7 @@ class Room:
     def _write(self) -> None:
         if self._locks is not None:
             numbers = (self._limit, self._halved_at, self._success_at, self._successes)
+            self._is_unwritten = True
             with suppress(OSError):  # a full disk: each process goes on with its own
                 self._locks.write(_RECORD.pack(*numbers), _AT)
+                self._is_unwritten = False

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_rageval.clients import file_locks
 from pytest_rageval.clients.limits.limits import Rates, Windows
 
 
@@ -161,6 +164,19 @@ def test_callers_sleep_until_it_is_their_turn() -> None:
     starts = start_all(rates, 6)
     assert all(later - earlier > 0.19 for earlier, later in zip(starts, starts[3:], strict=False))
     assert time.monotonic() - began >= 0.19
+
+
+@pytest.mark.skipif(not file_locks.AVAILABLE, reason="no file locks on this system")
+def test_a_record_that_can_no_longer_be_written_loses_no_booking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in 0.1 s: the third was started with the second, of which the file knew nothing."""
+    locks = file_locks.ByteLocks(tmp_path / "locks")
+    rates = Rates(1, None, locks, window_s=0.1)
+    start_all(rates, 1)
+    monkeypatch.setattr(locks, "write", Mock(side_effect=OSError("full")))
+    second, third = start_all(rates, 2)
+    assert third - second > 0.09
 
 
 def test_a_cancelled_caller_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
 
 from pytest_rageval.clients.limits.slots import Room
 
@@ -50,6 +53,23 @@ def test_processes_share_it(tmp_path: Path) -> None:
     assert two.limit == 5
     assert two.halve(began, 10)  # sent before: halved once only
     assert two.limit == 5
+
+
+def test_a_process_that_cannot_write_goes_on_with_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """32 are in the file, and it lost the halving; once it can write, all see it."""
+    from pytest_rageval.clients.file_locks import ByteLocks
+
+    locks = ByteLocks(tmp_path / "locks")
+    room, began = Room(32, locks), time.monotonic()
+    room.add_success()
+    with monkeypatch.context() as patch:
+        patch.setattr(locks, "write", Mock(side_effect=OSError("full")))
+        room.halve(began, 10)
+        assert (room.limit, Room(32, locks).limit) == (5, 32)
+    room.add_success()
+    assert Room(32, locks).limit == 5
 
 
 def test_the_last_numbers_stay_when_the_locks_are_closed(tmp_path: Path) -> None:
