@@ -105,8 +105,8 @@ def is_judged(result: ScenarioResult) -> bool:
     if judging(info.gates) or info.thresholds or not info.is_of_file:
         return True
     # Beside those of the file, gates are of hooks, or of variants.
-    of_file = (*_OF_MISSING, "by.", *(f"{name}.agreement." for name in info.gates))
-    if any(not gate.name.startswith(of_file) for gate in result.gates):
+    of_file = tuple(f"{name}." for name in (*_OF_MISSING, *info.gates))
+    if any(not f"{gate.name}.".startswith(of_file) for gate in result.gates):
         return True
     of_metrics = (passing_of(sample, name) for sample in result.samples for name in sample.details)
     return any(passing is not None for passing in of_metrics)
