@@ -1,15 +1,19 @@
 """What a row asks of its answer: reading the checks, and whether an answer passes one.
 
-Texts are compared exactly (``icontains`` and its like ignore case), in Unicode's form NFC.
+Texts are compared exactly (``icontains`` and its like ignore case), in Unicode's form NFC. Where a
+text is to be in an answer or at its beginning, quotes, dashes, blanks and full-width forms are as
+they are typed.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
@@ -64,7 +68,8 @@ class Check:
         if self.kind == "regex":
             return search(self.value, answer, False)
         if self.kind == "starts-with":
-            return answer.startswith(self.value)
+            answer, text = _alike(answer, self.value)
+            return answer.startswith(text)
         if self.kind == "equals":
             return _equals(answer, self.value)
         values = [_json(answer)] if self.kind == "is-json" else _objects(answer)
@@ -76,7 +81,7 @@ class Check:
         texts: Iterable[str] = self.value
         if self.kind.startswith("i"):
             answer, texts = answer.lower(), [text.lower() for text in texts]
-        found = (text in answer for text in texts)
+        found = (operator.contains(*_alike(answer, text)) for text in texts)
         return any(found) if self.kind.endswith("-any") else all(found)
 
 
@@ -256,6 +261,37 @@ _READ: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 
 def _nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
+
+
+_TYPED: Final = {
+    **dict.fromkeys("‘’‚‛´ʼ′", "'"),
+    **dict.fromkeys("“”„‟″", '"'),
+    **dict.fromkeys("‐‑‒–—―−﹣", "-"),
+    **{chr(blank): " " for blank in (0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)},
+    **dict.fromkeys("\u00ad\u200b\u2060\ufeff", ""),  # not seen: soft hyphens and the like
+    **{chr(sign + 0xFEE0): chr(sign) for sign in range(0x21, 0x7F)},
+}
+
+_SIGNS: Final = re.compile(f"[{''.join(map(re.escape, _TYPED))}]")
+
+
+@lru_cache(maxsize=256)
+def _typed(text: str) -> str:
+    # Few kinds of signs are there: to replace these costs a tenth of looking up each character.
+    for sign in set(_SIGNS.findall(text)):
+        text = text.replace(sign, _TYPED[sign])
+    return text
+
+
+def _alike(answer: str, text: str) -> tuple[str, str]:
+    """Return both with the signs of a keyboard, unless the text asks for nothing but signs.
+
+    >>> _alike("I don’t.", "don't"), _alike("So—no.", "—")
+    (("I don't.", "don't"), ('So—no.', '—'))
+    """
+    if (answer.isascii() and text.isascii()) or not any(map(str.isalnum, text)):
+        return answer, text
+    return _typed(answer), _typed(text)
 
 
 _NO_JSON: Final = object()
