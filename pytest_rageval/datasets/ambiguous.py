@@ -13,6 +13,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.base import Row, row_place
 from pytest_rageval.datasets.cells import is_filled, value_or_text
 from pytest_rageval.datasets.proposer.certain import may_hold
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import name_key, name_keys, read_field
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -259,3 +260,26 @@ def _texts(row: Row, value: Any) -> list[str]:
     value = value_or_text(value) if row.tabular else value
     parts = value if isinstance(value, list | tuple) else [value]
     return [value_text(part).strip() for part in parts]
+
+
+def joined_texts(source: ReadRows) -> Iterator[str]:
+    """Yield what to do about a text of JSON or YAML that seems to be several: it would always hold.
+
+    In a table, the row of such a text is invalid. In a list, a text is one.
+    """
+    name = "must_not_include"
+    columns = source.columns_read(name) if name not in source.spec.split else []
+    if not columns:
+        return
+    # Not at the top: the rows of most data sets have no checks of their own.
+    from pytest_rageval.text.row_checks import joined_at
+
+    for row in source.rows:
+        text = row.fields.get(columns[0])
+        if not row.tabular and isinstance(text, str) and (mark := joined_at(text)):
+            yield (
+                f"{row_place(source.shown, row.line, row.number)}: {columns[0]!r} is one text with "
+                f"{mark!r}, {shorten(repr(text), 60)}, and fails only where an answer has all of "
+                'it: write several as a list, ["first", "second"], and one as ["first, second"]'
+            )
+            return

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
+from pytest_rageval.datasets.ambiguous import Doubt, ReadRows, joined_texts
 from pytest_rageval.datasets.base import (
     READER_REGISTRY,
     BrokenRow,
@@ -165,6 +165,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
             *_of_two_names(key_map, shown),
             *_of_another_answer(spec, key_map.columns, of_answers.difference(brought), shown),
             *_of_turns(key_map, shown),
+            *joined_texts(seen),
             *ids_notes,
             *left_notes,
         ),

@@ -19,6 +19,7 @@ from typing import Any, Final
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.text.codec import LimitError, read_json, read_json_at
 from pytest_rageval.text.json_shape import Search, check_pattern, check_schema, json_key, misfit
+from pytest_rageval.text.tokenize import has_cjk
 
 KINDS: Final = (
     *("contains", "contains-any", "contains-all"),
@@ -365,3 +366,25 @@ def separator_in(name: str, text: str) -> str:
     """
     found = _SEPARATOR.findall(text)
     return next((mark for mark in found if name != "must_include" or mark not in _COMMAS), "")
+
+
+def joined_at(text: str) -> str:
+    """Return the mark at which a text of must_not_include seems to be several, "" without one.
+
+    All parts are short; commas are in sentences, places and dates, too, and semicolons end code.
+
+    >>> [joined_at(text) for text in ("sorry, cannot", "Sorry, I cannot help", "Paris, France")]
+    [',', '', '']
+    """
+    parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
+    is_list = all(part[0].isalnum() and len(part) <= _LONGEST_PART for part in parts)
+    if not is_list or len(parts) < 2:
+        return ""
+    if mark := separator_in("must_include", text):
+        return mark
+    is_chinese, mark = has_cjk(text), separator_in("must_not_include", text)
+    is_listed = len(parts) > 2 or parts[1][0].islower() or (is_chinese and mark in ",、")
+    return mark if is_listed and all(part.count(" ") < 2 for part in parts) else ""
+
+
+_LONGEST_PART: Final = 30

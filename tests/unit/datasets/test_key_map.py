@@ -594,6 +594,29 @@ def test_a_cell_that_may_be_several_ids_is_said(load: Load, cell: str, is_told: 
     assert load("r.csv", table.getvalue(), split={"reference_ids": ","}).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        *(("sorry, cannot", ","), ("I don't know; I cannot", ";"), ("Visa, Amex, Diners", ",")),
+        *(("抱歉、无法", "、"), ("抱歉，对不起，不知道", "，"), ("a|b", "|")),
+        *(("Paris, France", ""), ("May 5, 2024", ""), ("I'm sorry, but I cannot", "")),
+        *(("抱歉，无法回答", ""), ("DROP TABLE users;", ""), ("&nbsp;", ""), ("$1,500", "")),
+    ],
+)
+def test_a_text_in_json_that_may_be_several_is_said(load: Load, text: str, mark: str) -> None:
+    """[A28] Taken as one text, must_not_include would hold for every answer."""
+    given = [{"must_not_include": value} for value in ("a", text, text)]
+    told = (
+        f"r.json: row 2: 'must_not_include' is one text with {mark!r}, {text!r}, and fails only "
+        'where an answer has all of it: write several as a list, ["first", "second"], and one as '
+        '["first, second"]'
+    )
+    assert load("r.json", json.dumps(given)).warnings == ((told,) if mark else ())
+    assert load("r.json", json.dumps(given), split={"must_not_include": ","}).warnings == ()
+    listed = [{"must_not_include": [text], "must_include": text}]
+    assert load("r.json", json.dumps(listed)).warnings == ()
+
+
 def test_ids_in_json_are_as_they_are_written(load: Load) -> None:
     """A18: a list was possible."""
     assert load("r.jsonl", '{"retrieved_ids": ["a,b"], "reference_ids": "a,b"}').warnings == ()
