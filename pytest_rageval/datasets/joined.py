@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -172,6 +173,8 @@ class Answers:
         self._own: dict[str, None] = {}
         self.filled: set[str] = set()
         """The columns of the first file with a value in any row."""
+        self._differing = Counter[str]()
+        """By column of both files that is no field, in how many rows they have other values."""
         self._by_key: dict[str, Row] = {}
         self._used: set[str] = set()
         self._repeated: dict[str, Problem] = {}
@@ -245,6 +248,18 @@ class Answers:
                 "about these, name it in dataset.key_map"
             )
 
+    def differing(self, shown: str, key_map: Mapping[str, str]) -> dict[str, str]:
+        """Return a warning by column, if this file has what a system gave, and other metadata."""
+        if GIVEN.isdisjoint(self._field_of(name, key_map) for name in self._columns):
+            return {}
+        return {
+            name: f"{name!r} has other values in {self._shown} in {count} row{'s'[: count > 1]}, "
+            f"and those of {shown} count: take the column out of the file whose values are not "
+            f"meant, or tell them apart with answers.prefix: bot_, and name bot_{name}"
+            for name, count in self._differing.items()
+            if count
+        }
+
     def _stale_fields(self, key_map: Mapping[str, str]) -> dict[str, str]:
         """Return the fields of the first file about an answer, or contexts, that this one replaces.
 
@@ -301,8 +316,9 @@ class Answers:
                 continue
             elif is_missing(known) or known == "":
                 fields[name] = value
-            elif known != value and not is_missing(value) and self._is_field(name, key_map):
-                raise ScenarioError([self._clash(row, other, name, shown)])
+            elif known != value and not is_missing(value):
+                self._refuse_field(row, other, name, shown, key_map)
+                self._differing[name] += not (is_blank or _is_equal(known, value))
         place = row_place(self._shown, other.line, other.number)
         flaw = row.flaw or (f"{place}: {other.flaw}" if other.flaw else "")
         return replace(row, fields=fields, tabular=row.tabular or other.tabular, flaw=flaw)
@@ -312,17 +328,18 @@ class Answers:
         own = frozenset(self._own)
         return replace(rows, joined=self._columns, theirs=self._shown, own=own)
 
-    def _clash(self, row: Row, other: Row, column: str, shown: str) -> Problem:
+    def _refuse_field(
+        self, row: Row, other: Row, column: str, shown: str, key_map: Mapping[str, str]
+    ) -> None:
+        """Raise ScenarioError for a column of a field; of others, the first file's value counts."""
+        if column not in key_map.values() and not self._field_of(column, key_map):
+            return
         place = row_place(shown, row.line, row.number)
-        theirs = row_place(self._shown, other.line, other.number)
-        return Problem(
-            theirs,
+        message = (
             f"{column!r} has another value than in {place}. To tell them apart, write "
-            f"answers.prefix: bot_, and name the column, bot_{column}, in dataset.key_map",
+            f"answers.prefix: bot_, and name the column, bot_{column}, in dataset.key_map"
         )
-
-    def _is_field(self, column: str, key_map: Mapping[str, str]) -> bool:
-        return column in key_map.values() or self._field_of(column, key_map) != ""
+        raise ScenarioError([Problem(row_place(self._shown, other.line, other.number), message)])
 
     def check_joined(self, shown: str, *, all_read: bool) -> None:
         """Raise ScenarioError for rows of this file that no row of the first has joined.
@@ -342,6 +359,14 @@ class Answers:
             )
             place = row_place(self._shown, first.line, first.number)
             raise ScenarioError([Problem(place, message)])
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal, also where a table has a number as text."""
+    try:
+        return value_text(one) == value_text(other) or float(one) == float(other)
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_given(column: str, key_map: Mapping[str, str]) -> bool:

@@ -72,12 +72,13 @@ class Dataset:
     """What the columns leave open; an error only if a metric reads these fields."""
     remarks: tuple[str, ...] = ()
     reviewed: frozenset[str] = frozenset()
-    """The ids of the rows that a person accepted or edited (``reviews``)."""
+    """The rows that a person accepted or edited (``reviews``); those ``rejected`` are no cases."""
     rejected: frozenset[str] = frozenset()
-    """The ids of the rows that a person rejected: they are no cases."""
     answered_by: str = ""
     """The second file, if it has the answers; ``beside_answers`` are columns that only it fills."""
     beside_answers: frozenset[str] = frozenset()
+    differing: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """By column of which two files have other values, what to say where it is read."""
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)
@@ -175,6 +176,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         doubts=(*seen.doubts(), *ids_doubts),
         answered_by=seen.theirs if seen.has_their_answers else "",
         beside_answers=frozenset(seen.joined.keys() - (second.filled if second else ())),
+        differing=second.differing(shown, spec.key_map) if second else NOTHING,
     )
 
 
@@ -399,7 +401,6 @@ def _duplicate_ids(
         yield Problem(shown, _of_repeated_ids(column))
 
 
-_START: Final = 1024
 _POINTER: Final = re.compile(rb"version https://git-lfs\.github\.com/spec/")
 _SIZE: Final = re.compile(rb"^size (\d+)", re.MULTILINE)
 _KINDS: Final[tuple[tuple[bytes, str, str], ...]] = (
@@ -447,4 +448,4 @@ def check_content(file: DataFile, reader: DatasetReader) -> None:
 
 def _first_bytes(file: DataFile) -> bytes:
     with file.open() as stream:
-        return stream.read(_START).removeprefix(b"\xef\xbb\xbf").lstrip()
+        return stream.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()

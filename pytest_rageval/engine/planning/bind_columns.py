@@ -98,8 +98,14 @@ def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sa
 def check_named_columns(
     binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], *, is_asked: bool
 ) -> None:
-    """Note each metric whose column no row fills, or only a target could, where none is asked."""
+    """Note each metric whose column no row fills, or only a target could, where none is asked.
+
+    Warn of a column, also of ``by``, that two joined files have with other values.
+    """
     named = [(metric.info.column, metric.position) for metric in metrics if metric.info.column]
+    by = binding.scenario.gates.get("by")
+    read = {*(column for column, _ in named), *(by if isinstance(by, Mapping) else ())}
+    binding.warnings += [text for name, text in dataset.differing.items() if name in read]
     if not named:
         return
     # Not at the top: most scenarios have no column as a metric.

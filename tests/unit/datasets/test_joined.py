@@ -472,3 +472,21 @@ def test_what_both_files_say_of_a_row_must_be_the_same(refused: Callable[..., st
     given = '{"id": "q1", "answer": "a", "answerable": false}\n'
     found = refused(gold, given, of_answers=frozenset({"answerable"}))
     assert "'answerable' has another value than in gold.csv:2" in found
+
+
+@pytest.mark.parametrize(
+    ("took", "given", "said"),
+    [
+        ("1", '"answer": "a", "took": 9', "in given.jsonl in 1 row, and those of gold.csv count"),
+        ("1.50", '"answer": "a", "took": 1.5', ""),
+        ("1", '"answer": "a", "took": null', ""),
+        ("", '"answer": "a", "took": 9', ""),  # the only value
+        ("1", '"nuggets": ["n"], "took": 9', ""),  # what a system took is beside its answer
+    ],
+)
+def test_a_number_of_two_files_is_told(join: Join, took: str, given: str, said: str) -> None:
+    """The latency of an earlier system passed for that of the one whose answers are joined."""
+    gold = f"id,question,reference,answer,took\nq1,?,a,{'' if 'answer' in given else 'a'},{took}\n"
+    found = join(gold, f'{{"id": "q1", {given}}}\n').differing
+    assert [*found] == ["took"] * bool(said)
+    assert said in "".join(found.values())

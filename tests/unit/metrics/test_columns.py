@@ -216,6 +216,24 @@ def test_a_column_that_is_blank_everywhere_is_refused(problems: Problems) -> Non
     assert problem.endswith("metrics[1].column: the column 'cost' is blank in every row of s.yaml")
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("metrics: [em, {column: took}]", 1),
+        ("metrics: [em]\ngates: {by: {took: {em: 1}}}", 1),
+        ("metrics: [em]", 0),
+    ],
+)
+def test_a_column_that_two_files_have_with_other_values_is_told_if_read(
+    plan: MakePlan, keys: str, said: int
+) -> None:
+    data = {"g.csv": "id,references,took\na,x,1\n", "a.csv": "id,answer,took\na,x,9\n"}
+    warnings = plan(f"name: s\n{keys}\ndataset: g.csv\nanswers: a.csv\n", data).info.warnings
+    assert ["'took' has other values in a.csv in 1 row" in text for text in warnings] == [
+        True
+    ] * said
+
+
 def test_a_weight_of_zero_may_be_written(plan: MakePlan) -> None:
     """It is what an open range has anyway, and no warning assumes 1.0 for it."""
     made = plan(f"name: s\nmetrics: [em, {LATENCY}]{ROWS}metric_weights: {{em: 2}}\n")
