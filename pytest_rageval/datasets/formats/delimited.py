@@ -190,15 +190,20 @@ class _Records:
         if found is not None and (reason := self._swallowed_rows(found)):
             return self._break_first_line(reason, is_closed=True)
         self._next_line = self.line + len(self._of_record)
-        # Not with commas: lines of prose have them, too.
-        if self._of_record[1:] and self.width > 2 and self._delimiter != "," and not self._is_told:
+        if self._of_record[1:] and self.width > 2 and not self._is_told:
             self._note_rows_in_cell()
         return found
 
     def _note_rows_in_cell(self) -> None:
         """Note a record each of whose lines may be a row: a table in a cell looks the same."""
-        rows = (line.split(self._delimiter) for line in self._of_record)
-        if all(len(row) == self.width and all(map(str.strip, row)) for row in rows):
+        if any(line.count(self._delimiter) != self.width - 1 for line in self._of_record):
+            return
+        rows = [line.split(self._delimiter) for line in self._of_record]
+        # In prose, a blank follows a comma. Some rows may have blank cells, if others have none.
+        is_prose = self._delimiter == "," and any(", " in line for line in self._of_record)
+        blank = sum(not all(map(str.strip, row)) for row in rows)
+        has_keys = all(row[0].strip() for row in rows)
+        if has_keys and not is_prose and len(rows) - blank > 2 * bool(blank):
             self._is_told = True
             self._file.notes.append(
                 f"{self._file.shown}:{self.line}: a cell holds lines that look like rows, and ends "

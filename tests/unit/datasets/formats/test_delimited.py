@@ -340,10 +340,11 @@ CODE = {
     "a table with a blank cell": 'q;a;"see\nx;;z"\n',
     "a quote within a text": 'q;a "b;c\nr;d;e" f\n',
     "quotes in one line": 'q;"a";"b ""c"" d"\n',
+    "lists in prose": 'q;a;"one\ntwo, three, four"\n',
 }
 
 
-@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize("mark", [";", "\t", "|", ","])
 @pytest.mark.parametrize("rows", CODE.values(), ids=CODE)
 def test_texts_over_lines_in_a_csv_are_no_rows(load: Load, rows: str, mark: str) -> None:
     found = load("r.csv", f"question;answer;references\n{rows}s;a;b\n".replace(";", mark))
@@ -351,15 +352,16 @@ def test_texts_over_lines_in_a_csv_are_no_rows(load: Load, rows: str, mark: str)
     assert [case.question for case in found.cases if isinstance(case, Sample)][-1] == "s"
 
 
-@pytest.mark.parametrize("mark", [";", "\t"])
-def test_rows_between_two_quotes_of_texts_in_a_csv_are_a_warning(load: Load, mark: str) -> None:
+@pytest.mark.parametrize("mark", [";", "\t", ","])
+@pytest.mark.parametrize("blank", ["r2", ""])
+def test_rows_between_two_quotes_of_texts_in_a_csv_are_a_warning(
+    load: Load, mark: str, blank: str
+) -> None:
     """They may be a table in a cell, so that the row counts; the first one is told."""
-    rows = 'q1;a;"r1\nq2;b;r2\nq3;c;r3"\nq4;d;r4\nq5;e;"r5\nq6;f;r6"\n'
+    rows = f'q1;a;"r1\nq2;b;{blank}\nq;a;b\nq3;c;r3"\nq4;d;r4\nq5;e;"r5\nq6;f;r6"\n'
     found = load("r.csv", f"question;answer;references\n{rows}".replace(";", mark))
     assert [case.question for case in found.cases] == ["q1", "q4", "q5"]
     assert found.warnings == (
-        "r.csv:2: a cell holds lines that look like rows, and ends on line 4; if they are rows, "
+        "r.csv:2: a cell holds lines that look like rows, and ends on line 5; if they are rows, "
         "close the quote on line 2, or write one that belongs to a text twice",
     )
-    comma = f"question;answer;references\n{rows}".replace(";", ",")
-    assert load("r.csv", comma).warnings == ()
