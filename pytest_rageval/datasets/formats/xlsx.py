@@ -8,6 +8,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.headers import Header, needs_second, read_header
-from pytest_rageval.errors import unknown_name
+from pytest_rageval.errors import listed, unknown_name
 from pytest_rageval.model import duration_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_OF
@@ -118,6 +119,7 @@ def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | Broken
     sheet.reset_dimensions()
     head, records = _header(file, sheet.iter_rows(), width, gaps)
     header = head.names
+    _note_sheets(file, sheet, header)
     gaps = _in_table(file, head, gaps)
     notes, nameless = _CellNotes(file, header), _nameless(head)
     number, at, open_gaps = 0, 0, list[_Gap]()
@@ -219,6 +221,26 @@ def _sheet(book: Any, file: DataFile) -> Any:
     return book[wanted]
 
 
+def _note_sheets(file: DataFile, read: Any, header: Sequence[str]) -> None:
+    """Add a note if other sheets, that can be seen, have rows below two names of the header."""
+    if file.spec.sheet is not None or file.section not in ("dataset", "answers"):
+        return
+    found = []
+    for sheet in read.parent.worksheets:
+        if sheet.sheet_state == "visible" and sheet.title != read.title:
+            with suppress(*_DAMAGE):  # nobody asked for this one
+                names, *rows = map(_texts, sheet.iter_rows(max_row=2))
+                if len({*header}.intersection(names) - {""}) > 1 and any(map(any, rows)):
+                    found.append(repr(sheet.title))
+    if found:
+        way = "write dataset.sheet: NAME for the one that is meant"
+        way = way if file.section == "dataset" else "put all rows into the first"
+        file.notes.append(
+            f"{file.shown}: only the sheet {read.title!r} is read; {listed(found, 3)} "
+            f"{'has' if len(found) == 1 else 'have'} rows below such names, too: {way}"
+        )
+
+
 def _row(
     file: DataFile, header: list[str], cells: list[Any], number: int, line: int
 ) -> Row | BrokenRow:
@@ -230,6 +252,7 @@ def _row(
 
 
 _PERCENT: Final = re.compile(r"[#,0]*0(?:\.[0#]+)? ?%")
+_GROUPED: Final = re.compile(r"[#0],[#0]{3}")
 _CLOCK: Final = re.compile(r"(?:\[\$[^\]]*\])?hh?:mm(?:;@)?", re.IGNORECASE)
 _SAID: Final = re.compile(r"\d\s?%|(?<![\d:])\d\d?:\d\d(?![\d:])")
 """A percent or a time in a text: what is compared with it should say it that way, too."""
@@ -251,7 +274,8 @@ class _CellNotes:
         self._named = {at for at, name in enumerate(names) if name}
         self._compared = [at for at, name in enumerate(fields) if name in ("answer", "references")]
         self._judging = [at for at, name in enumerate(fields) if name in _JUDGING]
-        self._untold = [self._of_error, self._of_shown]
+        self._checks = [at for at, name in enumerate(fields) if name in CHECK_FIELDS]
+        self._untold = [self._of_error, self._of_shown, self._of_check]
 
     def look_at(self, record: Sequence[Any], line: int) -> None:
         """Add what is to be told of a row to the notes of the file."""
@@ -289,18 +313,37 @@ class _CellNotes:
         others = [str(cell.value) for cell in cells if cell not in shown and cell.value is not None]
         if not shown or not (any(map(_SAID.search, others)) or len(cells) < 2):
             return ""
-        kind = "time" if isinstance(shown[0].value, datetime.time) else "percent"
-        return (
-            f"the cell {shown[0].coordinate} shows a {kind} and is read as "
-            f"{_cell(shown[0].value)}; if answers say it as it is shown, format the column as text "
-            "and type it anew"
-        )
+        return _said_of(shown[0])
+
+    def _of_check(self, record: Sequence[Any]) -> str:
+        """Return what is to be told of a check, which is looked for in the text of an answer."""
+        checks = (record[at] for at in self._checks if at < len(record))
+        found = next((cell for cell in checks if _shows_another(cell, as_text=True)), None)
+        return "" if found is None else _said_of(found)
 
 
-def _shows_another(cell: Any) -> bool:
-    """Return whether a cell shows a percent, or a time without seconds."""
+def _said_of(cell: Any) -> str:
+    is_day = isinstance(cell.value, datetime.date)
+    kind = "date" if is_day else "time" if isinstance(cell.value, datetime.time) else "number"
+    kind = "percent" if kind == "number" and _PERCENT.search(_number_format(cell)) else kind
+    return (
+        f"the cell {cell.coordinate} shows a {kind} and is read as {_cell(cell.value)}; if answers "
+        "say it as it is shown, format the column as text and type it anew"
+    )
+
+
+def _shows_another(cell: Any, *, as_text: bool = False) -> bool:
+    """Return whether a cell shows a percent, or a time without seconds.
+
+    ``as_text``: also a date in another form than ISO's, or a number with marks for thousands.
+    """
     if type(cell.value) in {int, float}:
-        return _PERCENT.search(_number_format(cell)) is not None
+        form = _number_format(cell)
+        is_grouped = as_text and abs(cell.value) >= 1000 and _GROUPED.search(form) is not None
+        return is_grouped or _PERCENT.search(form) is not None
+    if isinstance(cell.value, datetime.date):
+        is_iso = "yyyy-mm-dd" in _number_format(cell).lower() and "T" not in _cell(cell.value)
+        return as_text and not is_iso
     is_time = isinstance(cell.value, datetime.time) and not cell.value.second
     return is_time and _CLOCK.fullmatch(_number_format(cell)) is not None
 

@@ -225,6 +225,27 @@ def test_a_sheet_is_chosen_by_its_name(samples: Samples, refused: Refused) -> No
     assert problem == "r.xlsx: unknown sheet 'Othr'. Did you mean 'Other'? Known: Main, Other"
 
 
+@pytest.mark.parametrize(
+    ("header", "keys", "said"),
+    [
+        (["answer", "references"], {}, True),
+        (["references", "note", "answer"], {}, True),
+        (["answer", "note"], {}, False),  # of another table
+        (["answer", "references"], {"sheet": "Main"}, False),
+    ],
+)
+def test_rows_on_another_sheet_are_told(
+    load: Load, header: list[str], keys: dict[str, Any], said: bool
+) -> None:
+    """They are often those of another month; a named sheet is the one that is meant."""
+    content = workbook(header, [*"xyz"[: len(header)]], sheet="Main", more=True)
+    warnings = (
+        "r.xlsx: only the sheet 'Main' is read; 'Other' has rows below such names, too: write "
+        "dataset.sheet: NAME for the one that is meant",
+    )
+    assert load("r.xlsx", content, **keys).warnings == (warnings if said else ())
+
+
 def test_a_sheet_without_header_is_refused(refused: Refused) -> None:
     for content in (workbook([None, None], ["x", "y"]), workbook(), workbook([" ", None], ["x"])):
         (problem,) = refused("r.xlsx", content)

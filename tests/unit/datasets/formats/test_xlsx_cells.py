@@ -250,6 +250,38 @@ def test_a_percent_without_an_answer_beside_it_is_told(load: Load) -> None:
     assert warning.startswith("r.xlsx:3: the cell B3 shows a percent and is read as 0.85;")
 
 
+DAY = datetime.date(2024, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("check", "form", "said"),
+    [
+        (0.125, "0.0%", "percent and is read as 0.125;"),
+        (DAY, "d mmm yyyy", "date and is read as 2024-03-01;"),
+        (DAY, "mm-dd-yy", "date and is read as 2024-03-01;"),
+        (datetime.datetime(2024, 3, 1, 9), "yyyy-mm-dd h:mm", "date and is read as 2024-03-01T09"),
+        (TIME(9, 5), "h:mm", "time and is read as 09:05:00;"),
+        (1250, '"$"#,##0.00', "number and is read as 1250;"),
+        # as it is shown, or a part of that
+        (DAY, "yyyy-mm-dd", ""),
+        (datetime.datetime(2024, 3, 1), "yyyy-mm-dd h:mm:ss", ""),
+        (50, '"$"#,##0', ""),
+        (1250, "0", ""),
+        ("12.5%", "0%", ""),
+    ],
+    ids=str,
+)
+def test_a_check_that_is_read_otherwise_than_it_is_shown_is_told(
+    load: Load, check: Any, form: str, said: str
+) -> None:
+    """No answer holds 0.125 where the sheet says 12.5%, so what must not be said passes."""
+    names = ["question", "answer", "must_not_include"]
+    found = load("r.xlsx", workbook(names, ["q", "a", None], ["q", "a", check], C3=form)).warnings
+    assert [f"r.xlsx:3: the cell C3 shows a {said}" in text for text in found] == [True] * bool(
+        said
+    )
+
+
 # Headers
 
 
