@@ -71,7 +71,9 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     if wrong:
         raise BadValueError(
             f"a reference is an object with {wrong!r}: {part[wrong]!r}, so it is no right answer; "
-            "name a column with the right ones alone"
+            "name a column with the right ones alone, or, if "
+            f"{wrong!r} says something else, the path to the texts: key_map: {{references: "
+            "COLUMN[*].text}"
         )
     held = {key: part[key] for key in _ROLES if key in part}
     filled = {key: value for key, value in held.items() if not _is_blank(value)}

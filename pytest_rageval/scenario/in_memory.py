@@ -122,7 +122,8 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
             else as_json_value(value, key)
             for key, value in scenario.items()
         }
-        if "metrics" in data and "scenario_name" not in data:
+        measures = "metrics" in data or ("ir_metrics" in data and "benchmark" not in data)
+        if measures and "scenario_name" not in data:
             data.setdefault("name", "evaluation")
     return YamlTree(data, str(data.get("name") or data.get("scenario_name") or "scenario"))
 

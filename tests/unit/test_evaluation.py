@@ -434,6 +434,10 @@ def test_a_mapping_needs_no_name_and_rows_alone_are_told_their_place() -> None:
     """[E23] In a notebook, nobody wants to name a draft."""
     result = evaluate({"metrics": ["em"]}, dataset=[{"answer": "x", "references": "x"}])
     assert (result.info.name, result.mean_of("em")) == ("evaluation", 1.0)
+    found = evaluate(
+        {"ir_metrics": "mrr", "dataset": [{"retrieved_ids": "a", "reference_ids": "a"}]}
+    )
+    assert (found.info.name, found.mean_of("mrr")) == ("evaluation", 1.0)
     named = {key: value for key, value in SCENARIO.items() if key != "name"}
     assert evaluate({**named, "scenario_name": "s"}).info.name == "s"
     rows: Any = [{"answer": "x", "references": "x"}]

@@ -72,6 +72,7 @@ def test_references_in_objects_are_read_by_role(
             ([{"text": "Rome", key: mark}], f"an object with '{key}': {mark!r}, so it is no right")
             for key, mark in (("isCorrect", False), ("Correct", "N"), ("is_correct", 0))
         ),
+        ([{"text": "Rome", "label": 0}], "or, if 'label' says something else, the path to the te"),
         ([{"text": "Rome", "isCorrect": True}], None),
         ([{"text": "Rome", "correction": "no"}], None),
     ],
