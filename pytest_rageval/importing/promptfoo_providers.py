@@ -351,7 +351,7 @@ def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]
     found: list[Prompt] = []
     for part in config.of("prompts").parts():
         try:
-            found += _prompts(part, folder, len(found))
+            found += _prompts(part, folder, len(found), notes)
             for key in (
                 sorted(part.value.keys() - _PROMPT_KEYS) if isinstance(part.value, dict) else ()
             ):
@@ -361,7 +361,7 @@ def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]
     return found
 
 
-def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
+def _prompts(part: Part, folder: Folder, before: int, notes: ImportNotes) -> Iterator[Prompt]:
     value = part.value
     given = value if isinstance(value, dict) else {}
     raw = given.get("raw", given.get("id", "")) if given else str(value)
@@ -370,9 +370,14 @@ def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
     names = tuple(str(name) for name in (label, given.get("id"), raw, file) if name)
     texts = list(_texts(str(raw), folder))
     for at, text in enumerate(texts, start=before + 1):
-        system, user = _turns(text)
-        for turn in (system or "", user):
-            names_in(turn)  # raises NotTakenError for what is more than variables
+        try:
+            system, user = _turns(text)
+            for turn in (system or "", user):
+                names_in(turn)  # raises NotTakenError for what is more than variables
+        except NotTakenError as error:
+            shown = value if len(texts) == 1 else text
+            notes.add(part.where, f"prompt {shorten(repr(shown), 60)}", error)
+            continue
         numbered = label if len(texts) == 1 else f"{label}-{at}" if label else ""
         yield Prompt(numbered or f"prompt-{at}", user, system, part.where, names)
 

@@ -390,7 +390,10 @@ options:
 
 
 def test_only_a_text_file_is_several_prompts(tmp_path: Path) -> None:
-    """[E22] Lines of Markdown separate none; tables of prompts and keys of one are listed."""
+    """[E22] Lines of Markdown separate none; tables of prompts and keys of one are listed.
+
+    So is one prompt of a file that cannot be taken, alone.
+    """
     found = imported(
         tmp_path,
         """\
@@ -401,13 +404,14 @@ prompts:
 providers: [openai:gpt-4o]
 tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
 """,
-        two__txt="A {{q}}\n---\nB {{q}}\n",
+        two__txt="A {{q}}\n---\n{% if q %}X{% endif %}\n---\nB {{q}}\n",
         one__md="C\n---\n{{q}}\n",
         table__csv="prompt\nD {{q}}\n",
     )
     shown = [one["target"]["prompt"] for one in found.scenario["variants"].values()]
     assert shown == ["A {question}", "B {question}", "C\n---\n{question}"]
-    assert [where for where, _ in found.notes] == ["bot.yaml:3", "bot.yaml:4"]
+    assert [where for where, _ in found.notes] == ["bot.yaml:2", "bot.yaml:3", "bot.yaml:4"]
+    assert found.notes[0][1].startswith("prompt '{% if q %}X{% endif %}': {% if q %} is more than")
 
 
 def test_keys_of_a_table_that_are_unknown_have_its_lines(tmp_path: Path) -> None:
