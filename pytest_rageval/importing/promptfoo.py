@@ -29,6 +29,7 @@ from pytest_rageval.importing.promptfoo_scripts import scripts_text
 from pytest_rageval.importing.promptfoo_tests import default_of, tests_of
 from pytest_rageval.importing.templates import fill, names_in
 from pytest_rageval.importing.written_files import (
+    NAMES_IN_MODULE,
     Call,
     Code,
     identifier,
@@ -263,7 +264,7 @@ def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict
     if prompt.system is not None:
         raise NotTakenError("messages of a chat are not passed to a function")
     prompt_pieces(prompt.user)  # raises for one that cannot be taken
-    taken = {call.name for call in tests.calls}
+    taken = {*NAMES_IN_MODULE, *(call.name for call in tests.calls)}
     own = identifier(name)
     numbered = (f"{own}_{number}" for number in itertools.count(2))
     own = next(one for one in itertools.chain([own], numbered) if one not in taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import keyword
 import re
@@ -101,6 +102,11 @@ def _reads_back(block: str, indent: str, key: str, value: str) -> bool:
     except ScenarioError:
         return False
 
+
+NAMES_IN_MODULE: Final = frozenset(
+    {*dir(builtins), "asyncio", "inspect", "json", "os", "cache", "util"}
+)
+"""What the module that is written uses: a function of such a name would be in its place."""
 
 _MODULE: Final = '''\
 """Asks the Python providers of {source} as promptfoo does. Written by pytest --rag-import."""

@@ -327,6 +327,25 @@ tests: [{vars: {topic: How, lang: en}, assert: [{type: python, value: "True"}]}]
     ).value
 
 
+def test_a_provider_may_be_called_as_what_its_module_uses(tmp_path: Path) -> None:
+    """The function json came in place of the module."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["{{topic}}: {{n}}"]
+providers: [{id: file://ask.py, label: json}, {id: file://ask.py, label: str}]
+tests: [{vars: {topic: How, n: 1}, assert: [{type: contains, value: a}]}]
+""",
+        ask__py="def call_api(prompt, options, context):\n    return {'output': prompt}\n",
+    )
+    module: dict[str, Any] = {"__file__": str(tmp_path / "bot_target.py")}
+    exec(found.module, module)
+    assert [*found.scenario["variants"]] == ["json", "str"]
+    for variant in found.scenario["variants"].values():
+        asked = module[variant["target"]["use"].partition(":")[2]]
+        assert asked(Sample("s", metadata={"vars": {"topic": "How", "n": 1}})) == "How: 1"
+
+
 def test_a_configuration_may_be_json(tmp_path: Path) -> None:
     """[E22] With tabs, which YAML has no place for."""
     data = {
