@@ -86,7 +86,7 @@ class SavedHead(Value, frozen=True, kw_only=True):
     run: RunInfo
     complete: bool
     judged: bool = True
-    """Whether something could have failed the run; written only where nothing could."""
+    """Whether something judged answers; written only where nothing did."""
     counts: Counts
     metrics: Mapping[str, MetricSummary]
     weighted_score: WeightedSummary

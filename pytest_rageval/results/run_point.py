@@ -79,7 +79,7 @@ class RunPoint(Value, frozen=True):
     made: MadeQuestions | None = None
     """How many of its questions a model wrote; None without any."""
     judged: bool = True
-    """Whether a gate, a threshold, a test function or a metric could have failed it."""
+    """Whether a gate, a threshold, a test function or a metric judged its answers."""
     doc_weights: Mapping[str, float] | None = None
     """What the samples of a document count in every mean; None in runs of old versions."""
 

@@ -16,7 +16,7 @@ from pytest_rageval.text.codec import as_json, from_json
 
 Verdict = Literal["passed", "failed", "partial", "unjudged", "empty", "error"]
 """``partial``: not all cases ran, or a gate was skipped. ``empty``: nothing was scored.
-``unjudged``: nothing in it could have failed. ``error``: pytest failed, or nothing was saved.
+``unjudged``: nothing in it judged an answer. ``error``: pytest failed, or nothing was saved.
 """
 
 
@@ -63,19 +63,22 @@ def run_verdict(
 
     ``saved`` has the verdict of each scenario and variant that came to its end, None where nothing
     could be saved; ``gates`` are those that compare variants. ``is_part``: a variant is missing
-    that was to run. ``status`` is None if pytest could not be started.
+    that was to run. ``status`` is None if pytest could not be started. A scenario that nothing
+    judged counts, beside others that passed; but not beside such a gate, which may judge it.
     """
     saved = list(saved)
     saved += ["partial"] if saved and is_part else []
-    saved += [gate_verdict(gate["outcome"]) for gate in gates]
+    judged = [gate_verdict(gate["outcome"]) for gate in gates]
+    saved += judged
     if "failed" in saved or (status == 1 and saved):  # pytest: tests failed
         return "failed"
     if status == 5:  # pytest: no tests ran
         return "empty"
     if status != 0 or not saved or None in saved:
         return "error"
-    by_weight: tuple[Verdict, ...] = ("partial", "empty", "passed")
-    return next((verdict for verdict in by_weight if verdict in saved), "unjudged")
+    best: tuple[Verdict, ...] = ("passed", "unjudged") if judged else ("unjudged", "passed")
+    by_weight: tuple[Verdict, ...] = ("partial", "empty", *best)
+    return next(verdict for verdict in by_weight if verdict in saved)
 
 
 def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -42,20 +42,21 @@ class LateGates:
             if name := override.apply(snapshot, self._name):
                 known[name] = override.source
         text = dumped(snapshot.data)
+        has_own = judging(info.gates) or snapshot.data.get("thresholds")
+        stay = has_own or not judging(tree.data["gates"])
+        self._checks = {} if stay else info.thresholds
+        """What every row had to pass in the shards, where nothing else judged, and need not now."""
         self.info = replace(
             info,
             gates=tree.data["gates"],
+            thresholds=info.thresholds if stay else {},
             overridden=tuple(known),
             overridden_by=tuple(known.values()),
             snapshot=text,
             snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
         self._refuse_tolerance(info, overrides)
-        has_own = judging(info.gates) or snapshot.data.get("thresholds")
-        stay = has_own or not judging(self.info.gates)
-        self._checks = {} if stay else info.thresholds
-        """What every row had to pass in the shards, where nothing else judged, and need not now."""
-        wanted = {*info.thresholds, *self._gated(self.info, overrides)}
+        wanted = {*self.info.thresholds, *self._gated(self.info, overrides)}
         self._plan = Plan(self.info, (), (), frozenset(wanted))
         # What nothing asks about is judged by its weighted score.
         wanted = {*info.thresholds, *(self._gated(info, overrides) or {WEIGHTED_SCORE})}

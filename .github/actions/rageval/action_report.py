@@ -55,7 +55,7 @@ class Run:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the scenario has neither gates nor thresholds, nor the gate ``best``."""
+        """Whether the scenario has neither gates on answers nor thresholds, nor the gate ``best``."""
         return self.verdict.startswith("**not judged**") and not contests([self])
 
     @property

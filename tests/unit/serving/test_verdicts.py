@@ -41,7 +41,7 @@ def point(
         (0, [point(), point(skipped=1)], "partial"),
         (0, [point(scored=0)], "empty"),
         (0, [replace(point(), judged=False)], "unjudged"),
-        (0, [replace(point(), judged=False), point()], "passed"),  # a variant of two
+        (0, [replace(point(), judged=False), point()], "unjudged"),
         (0, [replace(point(), judged=False), point(skipped=1)], "partial"),
         (0, [replace(point(failed=1), judged=False)], "failed"),  # by a hook, or a mark
         (0, [replace(point(complete=False), judged=False)], "partial"),
@@ -71,6 +71,10 @@ def test_only_a_whole_good_run_has_passed(
     events = [{"event": "result", "point": one and {"verdict": one}} for one in saved]
     shown = "error" if verdict == "empty" else verdict
     assert verdict_of(status, events) == shown
+
+
+def test_a_run_that_nothing_judged_is_left_to_the_gate_best() -> None:
+    assert run_verdict(0, ["unjudged", "unjudged"], [{"outcome": "passed"}]) == "passed"
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,8 @@ def test_a_case_that_fails_without_them_may_fail_with_them(
 
 def test_a_row_that_had_to_pass_its_checks_for_want_of_gates_is_refused() -> None:
     late = LateGates(CHECKED, [gate("em=0.5")])
+    assert late.info.thresholds == {}
+    assert LateGates(CHECKED, [gate("invalid=0.5")]).info.thresholds == CHECKED.thresholds
     with pytest.raises(OptionError, match=r"--rag-gate em=0.5: q1 FAILED .*give it to the shards"):
         late.refuse_pardon(LOW)
 
