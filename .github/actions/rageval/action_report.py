@@ -55,7 +55,7 @@ class Run:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the scenario has neither gates on answers nor thresholds, nor the gate ``best``."""
+        """Whether nothing in the scenario judges answers, nor the gate ``best`` its variants."""
         return self.verdict.startswith("**not judged**") and not contests([self])
 
     @property
