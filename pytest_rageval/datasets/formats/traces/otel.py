@@ -182,8 +182,8 @@ def _error(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> str | No
     """Return why a span failed, "" if that is not said; None for one that did not fail."""
     status = first_of(record, _STATUS)
     message = first_of(record, _MESSAGE)
-    has_failed = str(status).upper().rpartition("_")[2].rpartition(".")[2] in ("ERROR", "2")
-    if not has_failed and attributes.get("error") is not True:
+    has_failed = as_number(status) == 2 or re.split("[._]", str(status).upper())[-1] == "ERROR"
+    if not has_failed and str(attributes.get("error")).lower() not in ("true", "1", "1.0"):
         return None
     found = message or attributes.get("exception.message") or attributes.get("error.type")
     return str(found or "")

@@ -704,6 +704,24 @@ def test_a_failed_trace_is_an_invalid_row_with_the_reason(load: Load) -> None:
     assert reason == "trace t1 failed and has no answer: the store is down"
 
 
+@pytest.mark.parametrize(
+    ("status", "error", "has_failed"),
+    [
+        *((status, None, True) for status in (2, 2.0, "2", "2.0", "STATUS_CODE_ERROR", "Error")),
+        *((None, error, True) for error in (True, "true", "True", 1, 1.0)),
+        *((status, None, False) for status in (1, 1.0, "1.0", "STATUS_CODE_OK", "UNSET", None)),
+        *((None, error, False) for error in (False, "false", 0, 0.0, "", None)),
+    ],
+)
+def test_a_failed_step_is_one_however_its_status_is_written(
+    load: Load, status: Any, error: Any, has_failed: bool
+) -> None:
+    """pandas makes 2.0 of 2 where other rows have none; what a failed step said is no answer."""
+    record = {**chain(error=error), "status": {"status_code": status}}
+    (case,) = load("s.jsonl", lines(record)).cases
+    assert isinstance(case, InvalidRow) is has_failed
+
+
 def test_a_trace_without_an_end_is_an_invalid_row(load: Load) -> None:
     reason = _reason(load, chain(lasts=None, output__value=None), llm("llm"))
     assert "not finished" in reason
