@@ -19,7 +19,8 @@ from pytest_rageval.datasets.formats.rows_at import (
 )
 from pytest_rageval.datasets.formats.tool_results import rows_of_tool
 from pytest_rageval.errors import listed
-from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.scenario.column_names import name_key, read_field
+from pytest_rageval.scenario.fields import OF_ANSWERS
 from pytest_rageval.scenario.yaml.tree import pair_text
 from pytest_rageval.text.codec import MAX_DEPTH
 from pytest_rageval.text.json_value import LostPathError, json_kind, parse_path
@@ -31,6 +32,7 @@ _HAVE_ROWS_AT: Final = frozenset({"dataset", "answers", "corpus"})
 _MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
 _TEXTS_OF_ROWS: Final = frozenset({"question", "answer", "references"})
 _OF_ROWS: Final = ("answer", "references", "reference_ids", "contexts", "retrieved_ids")
+_HISTORY: Final = frozenset(map(name_key, OF_ANSWERS["history"]))
 
 
 class NoRowsError(ValueError):
@@ -211,14 +213,17 @@ def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
 def _one_row(document: Mapping[str, Any]) -> list[Any] | None:
     """Return the object itself if it is a row: a question, and a text or texts of another field.
 
-    None if rows with questions are in it, which may be the rows.
+    None if rows with questions are in it, which may be the rows; earlier turns are none.
     """
-    values = {read[0]: value for name, value in document.items() if (read := read_field(name))}
+    turns = {name for name, part in document.items()
+             if name_key(str(name)) in _HISTORY and has_objects(part)}  # fmt: skip
+    own = {name: part for name, part in document.items() if name not in turns}
+    values = {read[0]: value for name, value in own.items() if (read := read_field(name))}
     question = values.pop("question", None)
     has_other = any(isinstance(values.get(name), str | list) for name in _OF_ROWS)
-    if not (isinstance(question, str) and question.strip() and has_other):
+    if not (isinstance(question, str) and question.strip() and (has_other or turns)):
         return None
-    columns = {name for found in row_paths(document) for name in found.columns}
+    columns = {name for found in row_paths(own) for name in found.columns}
     return [dict(document)] if "question" not in _fields(columns) else None
 
 

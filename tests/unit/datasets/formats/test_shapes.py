@@ -216,12 +216,30 @@ def test_what_is_unclear_is_refused_with_the_line_to_write(
 
 
 @pytest.mark.parametrize("name", ["r.json", "r.jsonl", "r.yaml"])
-@pytest.mark.parametrize("more", [{}, {"passages": [{"text": "From 9 to 5."}], "n": {"x": 1}}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"passages": [{"text": "From 9 to 5."}], "n": {"x": 1}},
+        {"history": ROWS},
+        {"chatHistory": ROWS[:1], "passages": [{"text": "From 9 to 5."}]},
+        {"input": [{"role": "user", "content": "Hello"}]},
+    ],
+)
 def test_one_object_that_is_a_row_is_one(samples: Samples, name: str, more: Any) -> None:
-    """K27: it has a question and another field; lists in it have no questions."""
+    """K27: it has a question and another field; lists in it, but of turns, have no questions."""
     document = {"question": "When?", "answer": "At nine.", **more}
     (found,) = samples(name, json.dumps(document, indent=1))
     assert (found.question, found.answer) == ("When?", "At nine.")
+
+
+def test_a_question_with_its_earlier_turns_is_a_row() -> None:
+    """A target is asked; the turns were read as the rows, and the question was lost."""
+    document = {"question": "And on Sunday?", "history": ROWS}
+    assert rows_in(document, None, "dataset") == [document]
+    assert rows_in({"history": ROWS}, None, "dataset") == ROWS
+    document = {"input": "And on Sunday?", "expected_output": "Closed."}
+    assert rows_in(document, None, "dataset") == [document]
 
 
 def test_a_document_with_one_list_of_questions_is_no_row(samples: Samples) -> None:
