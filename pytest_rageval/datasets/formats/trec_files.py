@@ -308,8 +308,16 @@ def _check_text(line: bytes, offset: int) -> None:
 
 
 def _split(line: bytes, wanted: int) -> list[bytes]:
-    columns = line.split(b"\t")
-    return [*map(bytes.strip, columns)] if len(columns) >= wanted else line.split()
+    columns = [*map(bytes.strip, line.split(b"\t"))]
+    if len(columns) >= wanted:
+        return columns
+    is_run = wanted == len(_RUN.columns) == len(columns) + 1
+    has_blank = is_run and b" " in columns[0] + columns[2]
+    if has_blank and columns[3].isdigit() and _number(columns[4]) is not None:
+        # Split at blanks, an id would lose its last word, and a rank be the score.
+        found = f"5 columns between tabs, and an id with a blank: {_shown(line)}"
+        raise _LineError(f"{found}; add the tag of the run behind a tab")
+    return line.split()
 
 
 def _grades(columns: list[bytes], width: int) -> list[int]:

@@ -371,6 +371,17 @@ def test_an_id_with_blanks_needs_tabs(refused_qrels: Refused, refused_run: Refus
     ]
 
 
+@pytest.mark.parametrize("line", ["q1\tQ0\tintro 3\t1\t0.9", "q 1\tQ0\td1\t1\t0.9"])
+def test_a_run_with_tabs_without_its_tag_is_not_split_at_blanks(
+    refused_run: Refused, line: str
+) -> None:
+    """It was document "intro" of rank 3 and score 1."""
+    assert refused_run(f"{line}\n") == [
+        f"r.txt:1: 5 columns between tabs, and an id with a blank: {line!r}; add the tag of the "
+        "run behind a tab"
+    ]
+
+
 def test_a_blank_in_an_id_that_shows_as_a_duplicate_only(
     refused_qrels: Refused, refused_run: Refused
 ) -> None:
