@@ -30,7 +30,7 @@ _MOST_CUT = 60_000  # brackets and dashes, which PyYAML scans in seconds
 _TAG = "tag:yaml.org,2002:"
 # An answer may be "no". Where a boolean is wanted, the schema takes these words for one.
 _TEXT_BOOLEANS = ("yes", "no", "on", "off", "y", "n")
-_TEXT_LIKE = re.compile(r"[-+]?0\d+|.*:.*")
+_TEXT_LIKE = re.compile(r"[-+]?0[\d_]+|.*:.*")
 
 
 @dataclass
@@ -420,9 +420,9 @@ def _bare(value: Any) -> str:
         return "null" if value is None else str(value).lower()
     if isinstance(value, int):
         return str(value)
-    # YAML 1.1 takes 1e-05 for text: a number with an exponent needs its point.
-    mantissa, sign, exponent = str(value).partition("e")
-    return f"{mantissa}{'' if '.' in mantissa or not sign else '.0'}{sign}{exponent}"
+    # YAML 1.1 takes 1e-05 and inf for text: they need their point.
+    text = re.sub("inf|nan", r".\g<0>", str(value))
+    return text if "." in text else text.replace("e", ".0e")
 
 
 def _quoted(text: str, quote: str) -> str:

@@ -96,6 +96,7 @@ def test_what_cannot_be_changed_in_place_is_said(text: str) -> None:
     ("value", "expected"),
     [
         (1e-05, "1.0e-05"), (1e16, "1.0e+16"), (0.1, "0.1"), (3, "3"), (True, "true"),
+        (float("inf"), ".inf"), (float("-inf"), "-.inf"), ("inf", "inf"), (".inf", '".inf"'),
         (None, "null"), ("plain text", "plain text"), ("yes", "yes"), ("1", '"1"'), ("", '""'),
         ("a: b", '"a: b"'), ("a #b", '"a #b"'), ("null", '"null"'), (" x", '" x"'),
         ("两\n行", '"两\\n行"'), ("\x85\u2028\ufeff", '"\\u0085\\u2028\\ufeff"'), ("😀", '"😀"'),

@@ -41,7 +41,11 @@ def test_scalars_are_what_they_look_like() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2024-03-01", "2024-03-01 10:00:00", "12:30", "1:30:00", "007", "1:30.5", "-01", "="]
+    "text",
+    [
+        *("2024-03-01", "2024-03-01 10:00:00", "12:30", "1:30:00", "007", "1:30.5", "-01", "="),
+        *("0_7", "00_7"),
+    ],
 )
 def test_dates_times_and_leading_zeros_stay_text(text: str) -> None:
     """PyYAML makes 12:30 the number 750 and 007 the number 7."""
