@@ -14,6 +14,7 @@ from pytest_rageval.datasets.proposer.columns import Table
 from pytest_rageval.datasets.proposer.draft import AS_SAID
 from pytest_rageval.datasets.proposer.names import CHECK_FIELDS
 from pytest_rageval.datasets.proposer.propose import Mapped
+from pytest_rageval.errors import shorten
 from pytest_rageval.first_scenario.measures import A_JUDGE, Measures, extra_for
 from pytest_rageval.model import ScenarioResult
 from pytest_rageval.run_paths import NO_GLOB
@@ -132,8 +133,8 @@ def _dataset(draft: Draft) -> list[str]:
 
 def _in_a_line(label: str, names: list[str]) -> Iterator[str]:
     """Yield a comment with the names that fit into a line, and how many more; nothing for none."""
-    shown: list[str] = []
-    for name in names:
+    shown = [shorten(one_line(name), 40) for name in names[:1]]
+    for name in names[1:]:
         if cells(f"{label}: {', '.join([*shown, name])}") > _WIDTH - 12:  # " and 999 more"
             break
         shown.append(one_line(name))
@@ -254,9 +255,7 @@ def _gates(draft: Draft) -> list[str]:
     bare, rows = draft.measures.bare_rows, draft.table.rows
     is_skipped = {*draft.measures.metrics} <= {*CHECK_FIELDS} and not draft.measures.asks
     if bare and is_skipped:
-        lines.append(
-            f"  # {bare} of {rows} rows have no check: they are skipped, and in no figure."
-        )
+        lines += [f"  # {bare} of {rows} rows have no check: they are skipped, and in no figure."]
     elif bare:
         more = f"{bare} of {rows} rows have nothing to compare with"
         if draft.measures.asks:
@@ -423,15 +422,16 @@ def step_text(scenario: str) -> str:
 
 
 def what_to_add(workflow: str, scenario: str) -> str:
-    """Return what to add to a workflow that is to run a scenario, "" if it is named there.
+    """Return what to add to a workflow that is to run a scenario, "" if a line there names it.
 
     A step after one that failed does not run: a command that is there can take both scenarios.
     """
     word = shell_word(scenario).replace("'", "''")
+    run = re.sub(r"(?m)^\s*#.*", "", workflow)
     # Not as the end of another name, which is in quotes if it has spaces.
-    if re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|'')", workflow):
+    if re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|'')", run):
         return ""
-    if re.search(rf"\bpytest .*{_STRICT}", workflow):
+    if re.search(rf"\bpytest .*{_STRICT}", run):
         return f"write {word} into the pytest command, before {_STRICT}"
     return f"add this step:  - {step_text(scenario)}"
 

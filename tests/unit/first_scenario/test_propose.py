@@ -190,6 +190,12 @@ def test_keys_that_the_user_gives_are_written(tmp_path: Path) -> None:
     assert "references: answer" in text
 
 
+def test_of_other_columns_the_first_is_always_named(tmp_path: Path) -> None:
+    """A name too long for the line left "Metadata:  and 1 more"."""
+    text = proposed(tmp_path, [{"n" * 90: "x"} | row for row in ROWS]).text
+    assert f"\n  # Metadata: {'n' * 39}…, kind.\n" in text
+
+
 def test_without_gold_the_message_says_what_to_add(tmp_path: Path) -> None:
     """And which columns there are."""
     message = refused(tmp_path, [{"question": "Who?", "topic": "a"}])

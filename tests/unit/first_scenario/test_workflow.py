@@ -61,6 +61,6 @@ def test_a_second_scenario_joins_the_command_that_is_there() -> None:
         assert what_to_add(joined, other) == ""
         command = yaml.safe_load(joined)["jobs"]["evaluate"]["steps"][3]["run"]
         assert shlex.split(command)[1:3] == ["my data.rageval.yaml", other]
-    assert what_to_add("mine", "a.yaml") == (
-        "add this step:  - run: 'pytest a.yaml --rag-strict --rag-report=html'"
-    )
+    step = "add this step:  - run: 'pytest a.yaml --rag-strict --rag-report=html'"
+    for mine in ("mine", "  # later: pytest a.yaml --rag-strict\n"):
+        assert what_to_add(mine, "a.yaml") == step
