@@ -103,7 +103,7 @@ def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
     for kind in GATE_REGISTRY:
         kinds = gates if kind.scope == "scenario" else checks
         kinds[kind.name] = _gate(kind, names, definitions)
-    # Several checks of one metric: {mean: 0.7, pass_rate: 0.9}. What refines a mean needs one.
+    # Several checks of one metric: {mean: 0.7, lower_bound: 0.6}. What refines a mean needs one.
     mean = next(form["properties"] for form in checks["mean"]["anyOf"] if "properties" in form)
     several = {
         "type": "object",
@@ -183,7 +183,8 @@ def _add_variants(schema: Schema) -> None:
 def _laid_over(part: Any, reached: set[str]) -> Any:
     """Return a part of the schema with no key required, and null, which takes a key away, allowed.
 
-    Lists stay, as a variant replaces them whole. ``reached`` gets the names of definitions inside.
+    What is in ``items`` stays: a variant replaces lists whole. ``reached`` gets the names of
+    definitions inside.
 
     >>> _laid_over({"required": ["model"], "anyOf": [{"$ref": "#/$defs/JudgeSpec"}]}, set())
     {'anyOf': [{'$ref': '#/$defs/JudgeSpecInVariant'}]}

@@ -3,8 +3,9 @@
 ``citation_recall`` and ``citation_precision`` are those of ALCE (Gao et al. 2023), and
 ``support_precision`` and ``support_recall`` those of the RAG track of TREC. One citation is one
 source: the context that it points to, or all contexts of the document that it names, together.
-Unlike there, a citation that points to nothing counts as one that does not support, equal ones of
-a sentence are one, all citations are read, and an answer without any has no precision.
+Unlike there, a citation that points to nothing counts as one that does not support, those of a
+sentence that point to the same contexts are one, all citations are read, and an answer without
+any has no precision.
 """
 
 from __future__ import annotations

@@ -153,6 +153,7 @@ class FoundJson:
 def objects_in(text: str) -> Iterator[FoundJson]:
     """Yield the complete outermost objects of ``text``; raises UnreadableReplyError at a deep one.
 
+    Of an object without an end, they are the complete ones inside it.
     Besides JSON, it accepts single and typographic quotes, keys without quotes, Python's constants,
     trailing and missing commas, and a quotation mark inside a string. NaN becomes None. It ends
     after 20 that look like one and are none.

@@ -85,7 +85,8 @@ def _rows(document: Any) -> list[Any] | None:
     if not isinstance(document, dict) or not document:
         return None
     of_tables = (_of_llamaindex, _pandas_split, _columns, _named_by_id)
-    # The first that recognises the document wins: the surest come first.
+    # The first that recognises the document wins, those with the clearest marks first: a tool's
+    # file may also have one list of objects.
     for read in (rows_of_tool, *of_tables, _one_row, _only_list):
         found = read(document)
         if found is not None:

@@ -129,8 +129,9 @@ def _read_files(binding: Binding, spec: HumanSpec, rules: LabelRules, found: Lab
 def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReading) -> None:
     """Say which draws of the labels in ``files`` the draws.json beside them lacks.
 
-    ``--rag-label`` writes its draws.json on this machine only: without a copy the run is green
-    here and red elsewhere; with labels drawn uniformly, only once an answer has changed.
+    ``--rag-label`` writes its draws.json on this machine only. Without a copy, the run is green
+    here and red elsewhere; of labels drawn uniformly, no other machine can tell which answers have
+    changed since. A draw that this machine lacks, too, is said where there is an older copy.
     """
     lists = [labels for by_sample in found.labels.values() for labels in by_sample.values()]
     codes = {label.drawn for labels in lists for label in labels} - {CHOSEN}

@@ -44,7 +44,7 @@ def checked(
     # A row that cannot be answered, or of which a judge may say so, needs nothing to compare with.
     if case.answerable is False or (told and case.answerable is None):
         spared |= _NOT_OF_UNANSWERABLE
-    if provided:
+    if provided:  # without a target nothing comes later
         provided |= spared
     for metric in metrics:
         missing = [name for name in missing_fields(case, metric.info) if name not in spared]

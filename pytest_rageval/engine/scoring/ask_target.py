@@ -167,9 +167,9 @@ def filled(
     """Return the sample with what was answered in place of what the data held.
 
     Contexts stay where the answer has none, for the target may have been shown them, and so do ids
-    if it has none either. Else they go with the earlier contexts, as do citations and confidence
-    with the earlier text. A system that only searches leaves no text, unless that of the data is
-    kept (``keeps_text``).
+    if it has none either. Else both are replaced: ids of earlier contexts do not stay, nor do
+    citations and confidence of the earlier text. A system that only searches leaves no text, unless
+    that of the data is kept (``keeps_text``).
     ``beside`` is what is read beside a text; if citations are, a blank context keeps its place.
     Raises TargetError for citations and a confidence that cannot be read.
     """

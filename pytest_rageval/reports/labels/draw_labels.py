@@ -107,8 +107,9 @@ def _verdict(
 ) -> Callable[[float], bool]:
     """Return a function that says whether a score is high: it meets ``cut``, else the threshold.
 
-    Under a threshold with a maximum alone, high is above it, as for the agreement. Without both,
-    high begins at the middle of the range, or at the median if the range lacks an end.
+    Under a threshold with a maximum alone, high is above it, as for the agreement. Under one with
+    two ends, high is between them, so that this band is a stratum; the agreement's cut is the lower
+    one. Without both, high begins at the middle of the range, or at the median if it lacks an end.
     """
     bound = cut_of(info, human)
     if bound is not None:
@@ -127,7 +128,8 @@ _SAVED_CODE: Final = "s-saved"
 class Pairs:
     """Samples that two runs answer differently.
 
-    ``halves`` have a drawn label of the present answer only: the sample's id -> how it was drawn.
+    ``halves`` are those whose present answer has a drawn label, and whose other answer has none:
+    the sample's id -> how it was drawn.
     ``missing`` is how many more pairs need both labels.
     """
 
