@@ -149,7 +149,8 @@ def listed(names: Iterable[str], most: int, separator: str = ", ") -> str:
 
 
 _LIKE_A_KEY = re.compile(
-    r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}|(://[^\s/?#:@]*:)[^\s/?#@]+(?=@)"
+    r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}|(://[^\s/?#:@]*:)[^\s/?#@]+"
+    r"(?:@[^\s/?#@\"'<>,;()]+)*(?=@)"  # a password may hold an @
 )
 
 
@@ -164,7 +165,7 @@ def hide_keys(text: str) -> str:
 
 
 def hide_secrets(text: str) -> str:
-    """Return the text of an error without keys, and without values with the names of secrets."""
+    """Return the text of an error without keys, and without ``name=value`` of secrets."""
     return shown_message(hide_keys(text))
 
 

@@ -18,6 +18,7 @@ from pytest_rageval.errors import (
     describe_error,
     did_you_mean,
     error_line,
+    hide_secrets,
     listed,
     nearest,
     shorten,
@@ -118,6 +119,8 @@ def test_an_error_is_described_with_its_place_in_a_users_code() -> None:
     leaky = "http://h/?key=s3cret&x=1, password=s3cret"
     assert placed(ValueError(leaky)) == "ValueError: http://h/?key=***&x=1, password=***"
     assert error_line(ValueError(leaky)) == "ValueError: http://h/?key=***&x=1, password=***"
+    urls = ("postgres://me:pa@ss@h/", "['http://me:pass@h','a@b']")
+    assert hide_secrets(" ".join(urls)) == "postgres://me:***@h/ ['http://me:***@h','a@b']"
 
 
 def test_an_error_without_a_place_has_that_of_its_cause() -> None:
