@@ -32,6 +32,7 @@ def sounds_secret(name: str) -> bool:
 _SECRET_ENDS = re.compile(
     r"(?i)(?:^|_)(?:(?:api)?key|token|secret|password|passwd|passphrase|pwd|pw|credentials?|auth"
     r"|authorization|cookie|session|signature|sig)_?\d*$|apikey"
+    r"|(?:^|_)(?:api_key|access_token|secret|password)s$"
 )
 _SECRET_VALUE = re.compile(
     r"\b(?:(?:sk|rk)-[\w-]{16,}|gh[opsu]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}"
@@ -281,17 +282,18 @@ def query_secrets(query: str, *, with_version: bool = True) -> Iterator[str]:
         yield from (unquote(value), unquote_plus(value)) if equals else (unquote(name),)
 
 
-def named_secrets(value: object) -> Iterator[str]:
-    """Yield the texts in a tree of JSON whose keys sound like secrets."""
+def named_secrets(
+    value: object, named: Callable[[str], bool] = sounds_secret, name: str = ""
+) -> Iterator[str]:
+    """Yield the texts in a tree of JSON whose keys are ``named`` like secrets; lists if clearly."""
     if isinstance(value, dict):
-        for name, part in value.items():
-            if isinstance(part, str) and sounds_secret(str(name)):
-                yield part
-            else:
-                yield from named_secrets(part)
+        for key, part in value.items():
+            yield from named_secrets(part, named, str(key))
     elif isinstance(value, list):
         for part in value:
-            yield from named_secrets(part)
+            yield from named_secrets(part, named, name if names_secret(name) else "")
+    elif isinstance(value, str) and named(name):
+        yield value
 
 
 _SHORTEST_NORMAL = 4  # of a secret that is all blanks and backslashes, little is left

@@ -133,6 +133,13 @@ class NotAskedError(ClientError):
     """Too many replies of this model in a row could not be used: it is not asked any more."""
 
 
+def hide_in(error: RagevalError, hide: Callable[[str], str]) -> None:
+    """Hide secrets in what an error says; it keeps its class, by which it is told apart."""
+    error.args = tuple(hide(one) if isinstance(one, str) else one for one in error.args)
+    if isinstance(error, ClientError):
+        error.message = hide(error.message)
+
+
 class LocalModelError(ClientError):
     """A model in this process, or the user's function, failed or gave vectors of no use."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any, cast
 
 from pytest_rageval import extras
 from pytest_rageval.clients.base import EmbeddingProvider, Usage, Vector, Vectors, missing_package
-from pytest_rageval.clients.errors import LocalModelError
+from pytest_rageval.clients.errors import LocalModelError, hide_in
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.threads import Raised, SerialThread, is_our_stop
 from pytest_rageval.clients.tokens import estimate_tokens
@@ -49,14 +50,15 @@ class LocalEmbeddings:
         """
         try:
             return self._checked(await self._rows(list(texts)), texts)
-        except RagevalError:
+        except RagevalError as error:
+            hide_in(error, self._hide)
             raise
         except Raised as raised:
-            raise self._failure(error_line(raised.error)) from raised.error
+            raise self._failure(error_line(raised.error, sys.maxsize)) from raised.error
         except BaseException as error:  # a foreign model may raise anything
             if is_our_stop(error):
                 raise
-            raise self._failure(error_line(error)) from error
+            raise self._failure(error_line(error, sys.maxsize)) from error
 
     async def aclose(self) -> None:
         """End the thread."""

@@ -9,33 +9,42 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_rageval.clients.deadline import OverdueError, within
+from pytest_rageval.clients.errors import hide_in
 from pytest_rageval.clients.threads import is_our_stop
 from pytest_rageval.errors import RagevalError, describe_error, error_line, shorten
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.redaction import Redactor, names_secret
+from pytest_rageval.redaction import Redactor
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function, its options as keywords, and its signature."""
+    """A function, its options as keywords, its signature, and what hides those that are secrets."""
 
     function: Callable[..., Any]
     keywords: Mapping[str, Any]
     signature: Signature
+    hide: Redactor
 
-    def hidden(self, error: Exception) -> str:
-        """Return what an error says without the options that are secrets; "" if it has none.
-
-        Nor if it is ours, which are told apart by their class, and hold no option of a metric.
-        """
+    def told(self, error: BaseException) -> BaseException:
+        """Return what to raise for an error: itself, unless it says a secret or ends the run."""
         if isinstance(error, RagevalError):
-            return ""
-        options = self.keywords.items()
-        hide = Redactor(one for name, one in options if isinstance(one, str) and names_secret(name))
-        text = describe_error(error)
-        return "" if (hidden := hide(text)) == text else hidden
+            hide_in(error, self.hide)
+        if says_secret(error, self.hide):
+            return CustomMetricError(describe_hidden(error, self.hide))
+        if isinstance(error, Exception):
+            return error
+        told = CustomMetricError(error_line(error))  # sys.exit or pytest.skip: of this score alone
+        told.__cause__ = error
+        return told
+
+    def score_of(self, name: str, returned: object) -> Score:
+        """Return what the function returned as the score ``name``."""
+        score = as_score(name, returned, self.hide)
+        reason, error = (text and self.hide(str(text)) for text in (score.reason, score.error))
+        is_told = (reason, error) == (score.reason, score.error)
+        return score if is_told else replace(score, reason=reason, error=error)
 
 
 class CustomFunction:
@@ -63,13 +72,11 @@ class CustomFunction:
             returned = call.function(*positional, **named, **given, **call.keywords)
         except KeyboardInterrupt:
             raise
-        except Exception as error:
-            if hidden := call.hidden(error):
-                raise CustomMetricError(hidden) from None
-            raise
-        except BaseException as error:  # sys.exit or pytest.skip: an error of this score alone
-            raise CustomMetricError(error_line(error)) from error
-        return as_score(self._name, returned)
+        except BaseException as error:
+            if (told := call.told(error)) is error:
+                raise
+            raise told from told.__cause__
+        return call.score_of(self._name, returned)
 
 
 class CustomCoroutine:
@@ -91,16 +98,11 @@ class CustomCoroutine:
             returned = await within(_whole(work), self._timeout_s)
         except OverdueError as error:
             raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
-        except Exception as error:
-            if hidden := call.hidden(error):
-                raise CustomMetricError(hidden) from None
-            raise
-        except BaseException as error:
-            if is_our_stop(error):
+        except BaseException as error:  # SystemExit would end the event loop of the whole run
+            if is_our_stop(error) or (told := call.told(error)) is error:
                 raise
-            # SystemExit and the like would end the event loop of the whole run.
-            raise CustomMetricError(error_line(error)) from error
-        return as_score(self._name, returned)
+            raise told from told.__cause__
+        return call.score_of(self._name, returned)
 
     def _argument(self, name: str, models: Models) -> object:
         signature = self._call.signature
@@ -122,12 +124,29 @@ def own(sample: Sample) -> Sample:
     return replace(sample, metadata=copy.deepcopy(dict(sample.metadata)))
 
 
-def as_score(name: str, value: object) -> Score:
+def says_secret(error: BaseException, hide: Redactor) -> bool:
+    """Return whether the text of an error has what ``hide`` hides."""
+    try:
+        return hide(str(error)) != str(error)
+    except Exception:  # noqa: BLE001  (an exception whose own text raises)
+        return False
+
+
+def describe_hidden(error: BaseException, hide: Redactor) -> str:
+    """Return what ``describe_error`` says, hidden before it is cut."""
+    if not says_secret(error, hide):
+        return describe_error(error)
+    same = type(type(error).__name__, (Exception,), {})(hide(str(error)))
+    same.__cause__ = error.__cause__
+    return describe_error(same.with_traceback(error.__traceback__))
+
+
+def as_score(name: str, value: object, hide: Callable[[str], str] = str) -> Score:
     """Return ``value`` as the score of the metric ``name``.
 
     A Score is returned unchanged; a number is its value, ``(number, reason)`` both, None unscored.
     True counts as 1.0 and False as 0.0: the caller makes floats of them, as of all numbers, and
-    checks NaN and the range.
+    checks NaN and the range. ``hide`` hides secrets in what is none of these.
     """
     if isinstance(value, Score):
         return value
@@ -137,18 +156,18 @@ def as_score(name: str, value: object) -> Score:
     if value is None:
         return Score(name, None, reason=reason or "the metric returned None")
     if not _is_number(value):
-        return Score(name, None, error=_not_a_number(value))
+        return Score(name, None, error=_not_a_number(value, hide))
     number: Any = value  # it becomes a plain float where the range is checked
     return Score(name, number, reason)
 
 
-def _not_a_number(value: object) -> str:
+def _not_a_number(value: object, hide: Callable[[str], str]) -> str:
     kind = type(value).__name__
     if inspect.isawaitable(value):
         if isinstance(value, Coroutine):
             value.close()  # else Python warns later that it was never awaited
         return f"returned a {kind} that is never awaited; declare the function 'async def'"
-    return f"returned {shorten(repr(value))} ({kind}), not a number or a Score"
+    return f"returned {shorten(hide(repr(value)))} ({kind}), not a number or a Score"
 
 
 def _is_number(value: object) -> bool:

@@ -12,10 +12,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from pytest_rageval.errors import describe_error, shorten
+from pytest_rageval.errors import shorten
 from pytest_rageval.import_path import path_of
 from pytest_rageval.metrics.base import MetricDefinition, NoOptions
-from pytest_rageval.metrics.custom.call import Call, CustomCoroutine, CustomFunction, as_score
+from pytest_rageval.metrics.custom.call import (
+    Call,
+    CustomCoroutine,
+    CustomFunction,
+    as_score,
+    describe_hidden,
+)
 from pytest_rageval.metrics.custom.declaration import (
     NO_DECLARATION,
     Declaration,
@@ -31,6 +37,7 @@ from pytest_rageval.metrics.custom.signature import (
 )
 from pytest_rageval.metrics.rubric import fill_prompt
 from pytest_rageval.model import PASSING, Sample, Score
+from pytest_rageval.redaction import Redactor, named_secrets, names_secret
 from pytest_rageval.text.prompts import prompt_language
 
 if TYPE_CHECKING:
@@ -175,13 +182,15 @@ def _expected(found: object) -> str:
 def _make(
     label: str, options: NoOptions, binding: _Binding, timeout_s: float | None, shown: str
 ) -> CustomFunction | CustomCoroutine:
+    given = cast("CallOptions", options)
+    hide = Redactor(named_secrets(given.stated(), names_secret))
     try:
-        function, keywords = binding.bind(cast("CallOptions", options))
+        function, keywords = binding.bind(given)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also of sys.exit, pytest.skip
-        raise CustomMetricError(f"{shown}(...) raised {describe_error(error)}") from error
-    call = Call(function, keywords, binding.signature)
+        raise CustomMetricError(f"{shown}(...) raised {describe_hidden(error, hide)}") from error
+    call = Call(function, keywords, binding.signature, hide)
     if binding.signature.is_async:
         return CustomCoroutine(label, call, timeout_s)
     return CustomFunction(label, call)

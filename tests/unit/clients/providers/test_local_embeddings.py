@@ -82,6 +82,10 @@ def refused(texts: list[str], api_key: str) -> Any:
     raise RuntimeError(f"401 for {url} with Bearer sk-abcdEFGH1234567890abcdEFGH, key {api_key}")
 
 
+def refused_late(texts: list[str], api_key: str) -> Any:
+    raise RuntimeError(f"{'a' * 270} {api_key}")
+
+
 def too_few(texts: list[str]) -> Any:
     return [[1.0]] * (len(texts) - 1)
 
@@ -142,6 +146,7 @@ def _packages(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in (
         *functions,
         refused,
+        refused_late,
         ends,
         async_ends,
         wrapped_ends,
@@ -227,6 +232,11 @@ def test_what_a_function_raises_is_told_without_keys(within: Within) -> None:
         )  # fmt: skip
     said = "401 for https://me:***@h.test/v1?api_key=*** with Bearer *** key ***"
     assert str(caught.value) == f"embedding 'my_embeddings:refused': RuntimeError: {said}"
+    with pytest.raises(LocalModelError, match=r"a \*\*\*$"):  # hidden before it is cut
+        embed(
+            within, "a", provider="python", model="my_embeddings:refused_late",
+            extra_body={"api_key": "0f3c9a12b7d45e86" * 3},
+        )  # fmt: skip
 
 
 def test_a_module_beside_the_scenario_is_found(

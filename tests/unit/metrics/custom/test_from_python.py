@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import math
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import pytest
 from pydantic import ValidationError
 
 from pytest_rageval.clients.errors import BudgetError
+from pytest_rageval.errors import RagevalError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, Models, ScoringContext
 from pytest_rageval.metrics.custom.declaration import Declaration, metric
 from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
@@ -664,8 +666,68 @@ def test_our_own_errors_keep_their_class() -> None:
     def stops(sample: Sample, api_key: str = "") -> float:
         raise BudgetError(f"used up at {api_key}")
 
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match=r"used up at \*\*\*$"):
         score(stops, {"api_key": KEY})
+
+
+class RefusesKeys:
+    def __init__(self, api_key: str, *, at_once: bool = False) -> None:
+        self.api_key = api_key
+        if at_once:
+            raise RuntimeError(f"no such key: {api_key}")
+
+    def __call__(self, sample: Sample) -> float:
+        raise RuntimeError(f"no such key: {self.api_key}")
+
+
+def says_key(sample: Sample, how: str, keys: str, api_key: str = KEY, **more: Any) -> Any:
+    said = f"{'a' * 290} {api_key}" if how == "late" else f"no such key: {api_key} {more}"
+    match how:
+        case "exit":
+            sys.exit(said)
+        case "fail":
+            pytest.fail(said)
+        case "score":
+            return Score("m", None, error=said)
+        case "reason":
+            return 1.0, said
+        case "dict":
+            return {"at": "a" * 50, "key": api_key}
+    raise RuntimeError(said)
+
+
+async def says_key_later(sample: Sample, how: str, keys: str, api_key: str = "") -> Any:
+    return says_key(sample, how, keys, api_key)
+
+
+def told(found: Any, options: dict[str, Any]) -> str:
+    try:
+        scored = score(found, options)
+    except RagevalError as error:
+        return str(error)
+    return f"{scored.reason} {scored.error}"
+
+
+@pytest.mark.parametrize(
+    ("found", "options"),
+    [
+        *(
+            (found, {"how": how, "keys": "refund", "api_key": KEY})
+            for how in ("exit", "fail", "score", "reason", "dict", "late", "raise")
+            for found in (says_key, says_key_later)
+        ),
+        (says_key, {"how": "raise", "keys": "refund", "client": {"api_key": KEY[::-1]}}),
+        (says_key, {"how": "raise", "keys": "refund", "api_keys": [KEY[::-1]]}),
+        (RefusesKeys, {"api_key": KEY}),
+        (RefusesKeys, {"api_key": KEY, "at_once": True}),
+    ],
+)
+def test_a_secret_is_hidden_wherever_it_is_said(found: Any, options: dict[str, Any]) -> None:
+    """It is known from the options that are declared, and hidden before a text is cut."""
+    said = told(found, options)
+    assert "***" in said
+    assert KEY[:5] not in said
+    assert KEY[::-1] not in said
 
 
 class TestStopping:
