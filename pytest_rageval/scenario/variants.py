@@ -48,6 +48,9 @@ Steps = tuple[str, ...]
 _FILLED_LATER: Final[tuple[Steps, ...]] = (("dataset",), ("judge",))
 """What keys of other systems, such as ``runtime``, are moved into once a variant is laid."""
 
+_AS_GIVEN: Final = frozenset({"body", "extra_body", "options", "metric_options"})
+"""Keys of anything: there an empty mapping is a value."""
+
 _FIRST: Final = {"profile": 0, "model": 1}
 """The keys of a role that are laid before its others."""
 
@@ -184,7 +187,8 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         # A bare value is short for one key where a mapping is, or would be.
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value
-    if given == {} and len(path) == 1 and isinstance(present, dict) and present:
+    is_refused = path[0] == "gates" and path[1:] not in ((), ("no_regression",))
+    if given == {} and known and not is_refused and _AS_GIVEN.isdisjoint(path[:-1]):
         return  # nothing is laid over: null removes
     if isinstance(given, dict) and given and known is not None:
         keys = list(given)

@@ -96,6 +96,35 @@ def test_nothing_in_a_mapping_removes_nothing() -> None:
     assert bare["gates"]
 
 
+@pytest.mark.parametrize(
+    ("section", "variant", "expected"),
+    [
+        ("dataset: {path: a, key_map: {answer: b}}", "{key_map: {}}", None),
+        ("judge: {model: a, extra_body: {seed: 1}}", "{extra_body: {}}", None),
+        ("target: {url: 'http://a', headers: {X: y}}", "{headers: {}}", None),
+        ("models: {a: {base_url: 'http://p/v1'}}", "{a: {}}", None),
+        ("human: [a.csv]", "{}", None),
+        ("gates: {no_regression: {mode: non_inferior}}", "{no_regression: {}}", None),
+        ("gates: {em: 0.5}", "{em: {}}", {"em": {}}),  # which is refused
+        # What is passed on as it is: nothing is a value there.
+        (
+            "target: {url: 'http://a', body: {f: {k: 1}}}",
+            "{body: {f: {}}}",
+            {"url": "http://a", "body": {"f": {}}},
+        ),
+    ],
+)
+def test_nothing_removes_nothing_in_inner_mappings_either(
+    section: str, variant: str, expected: Any
+) -> None:
+    """Without its ``key_map`` a variant judged another column, and passed."""
+    name = section.partition(":")[0]
+    base = f"name: bot\nmetrics: [em]\n{section}\n"
+    base += "" if name == "dataset" else "dataset: a.jsonl\n"
+    found, bare = laid(f"{{{name}: {variant}}}", base), laid("{}", base)
+    assert found[name] == (bare[name] if expected is None else expected)
+
+
 def test_a_variant_is_laid_over_keys_of_other_systems() -> None:
     """A17: rag_eval's ``run_old_path`` and ``judge_model`` are translated, ours win over them."""
     base = "scenario_name: bot\ndataset: a.jsonl\nmetrics: [em]\njudge_model: one\n"
