@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
 from pytest_rageval.import_path import path_of
+from pytest_rageval.scenario.model_specs import filled_roles
 from pytest_rageval.scenario.overrides import Override, key_name, set_override
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.short_forms import expanded_short_form
+from pytest_rageval.scenario.short_forms import ROLES, expanded_short_form
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 
 _SOURCES: Final = ("path", "rows", "qrels_path", "run_path", "format")
@@ -149,17 +150,18 @@ def _dataset(value: Any) -> Any:
 def scenario_data(scenario: Scenario) -> dict[str, Any]:
     """Return what a file would have to say for this scenario: what was set, without defaults.
 
-    Profiles are filled in already. One that is called as the model of the judge, of the embedding
-    or of the target is left out: it would be filled in again.
+    Profiles are filled in already. One that would be filled in again, and change the judge, the
+    embedding or the target that is called as it is, is left out.
     """
     data = scenario.model_dump(exclude_unset=True)
     data["metrics"] = [_metric(metric) for metric in data["metrics"]]
     if data.get("target") is not None:
         options = data["target"].pop("options", {})
         data["target"] = {**data["target"], **options}
-    used = [(data.get(role) or {}).get("model") for role in ("judge", "embedding", "target")]
-    if data.get("models"):
-        data["models"] = {one: keys for one, keys in data["models"].items() if one not in used}
+    for name, keys in [*(data.get("models") or {}).items()]:
+        filled = filled_roles({**data, "models": {name: keys}})
+        if any(filled.get(role) != data.get(role) for role in ROLES):
+            del data["models"][name]
     return data
 
 

@@ -43,6 +43,20 @@ def test_a_scenario_gives_itself(write: Callable[..., Path], text: str) -> None:
     assert _said(again.scenario) == _said(loaded)
 
 
+def test_a_profile_that_a_role_has_is_there_for_others(write: Callable[..., Path]) -> None:
+    """The texts of a target with its name went to another server."""
+    text = (
+        "name: s\nmetrics: [em]\ndataset: r.jsonl\njudge: gpt-x\n"
+        "models: {gpt-x: {model: gpt-x, base_url: 'http://x/v1', batch_size: 2}}\n"
+    )
+    loaded = load_scenario(write(text)).scenario
+    given = overrides_of({"target": {"model": "gpt-x", "prompt": "say {question}"}})
+    again, problems = inspect_tree(tree_of(loaded), Path("s.yaml"), given)
+    assert (problems, again.scenario.judge) == ([], loaded.judge)
+    assert again.scenario.target is not None
+    assert again.scenario.target.options["base_url"] == "http://x/v1"
+
+
 def _said(scenario: Scenario) -> dict[str, Any]:
     return scenario.model_dump(exclude={"models"})
 
