@@ -13,9 +13,21 @@ from pytest_rageval.scenario.column_names import name_key
 _ROLES: Final = ("answer", "text", "value", "content")
 """The keys under which an object may have the right answer."""
 
-_MARKS: Final = frozenset(("correct", "iscorrect", "right", "isright", "valid", "isvalid"))
-_SAY_NO: Final = frozenset({"false", "0", "0.0", "no", "n", "wrong", "incorrect", "否"})
-"""What a key of ``_MARKS`` says of an alternative that is no right answer."""
+_MARKS: Final = frozenset(("correct", "iscorrect", "isright", "isvalid", "isanswer", "istrue"))
+"""The keys that say whether an alternative is a right answer, and mean nothing else."""
+
+_WORDS: Final = frozenset(("right", "valid", "label"))
+"""As ``_MARKS``, but they may mean something else, as an edge or a date: only a no counts."""
+
+_TURNED: Final = frozenset(("wrong", "iswrong", "incorrect", "isincorrect", "invalid", "isinvalid"))
+_YES: Final = frozenset(
+    {"true", "yes", "y", "t", "ja", "oui", "si", "sí", "on", "ok", "correct", "right", "valid"}
+    | {"是", "是的", "对", "正确", "√", "✓", "✔"}
+)
+_NO: Final = frozenset(
+    {"false", "0", "0.0", "no", "wrong", "incorrect", "错", "错误", "不对", "不正确"}
+)
+_NO_BUT_IN_LABELS: Final = frozenset({"n", "f", "否", "不", "不是"})
 
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
@@ -66,14 +78,12 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     >>> references_in({"text": ["14 euros"], "answer_start": [4]})
     ('14 euros',)
     """
-    marks = (key for key in part if key == "label" or name_key(str(key)) in _MARKS)
-    wrong = next((key for key in marks if _says_no(key, part[key])), "")
+    wrong = next((key for key in part if _says_no(name_key(str(key)), part[key])), "")
     if wrong:
         raise BadValueError(
-            f"a reference is an object with {wrong!r}: {part[wrong]!r}, so it is no right answer; "
-            "name a column with the right ones alone, or, if "
-            f"{wrong!r} says something else, the path to the texts: key_map: {{references: "
-            "COLUMN[*].text}"
+            f"a reference is an object with {wrong!r}: {shorten(repr(part[wrong]))}, so it is no "
+            "right answer; name a column with the right ones alone, or the path to the text, "
+            f"COLUMN[*].text, if {wrong!r} says something else"
         )
     held = {key: part[key] for key in _ROLES if key in part}
     filled = {key: value for key, value in held.items() if not _is_blank(value)}
@@ -109,8 +119,21 @@ def with_aliases(
 
 
 def _says_no(mark: str, value: Any) -> bool:
-    said = str(value).strip().lower()
-    return said in _SAY_NO and not (mark == "label" and said in ("n", "否"))  # a label may be that
+    said = str(value).strip(" \t\n.。!！").lower()
+    if mark in _TURNED:
+        return said in _YES or said in ("1", "1.0")
+    if mark in _WORDS:
+        return said in _NO or (mark != "label" and said in _NO_BUT_IN_LABELS)
+    if mark not in _MARKS or isinstance(value, list | tuple | Mapping) or _is_blank(value):
+        return False
+    return said not in _YES and not _is_above_0(said)
+
+
+def _is_above_0(text: str) -> bool:
+    try:
+        return float(text) > 0
+    except ValueError:
+        return False
 
 
 def _is_blank(value: Any) -> bool:

@@ -55,6 +55,20 @@ def test_references_in_objects_are_read_by_role(
     assert found.references == references
 
 
+SAY_NO = (
+    ("isCorrect", False), ("Correct", "N"), ("is_correct", 0), ("correct", "F"), ("correct", "no."),
+    ("correct", "错误"), ("correct", "不是"), ("correct", "partly"), ("isAnswer", False),
+    ("is_true", False), ("isWrong", True), ("incorrect", "yes"), ("Label", "incorrect"),
+    ("Label", "no"), ("valid", "f"), ("right", 0),
+)  # fmt: skip
+SAY_NO_NO = (
+    ("isCorrect", True), ("correct", "Yes."), ("correct", "对"), ("correct", 3), ("correct", None),
+    ("correct", " "), ("correct", float("nan")), ("correct", "0.5"), ("correct", {"by": "no"}),
+    ("correction", "no"), ("Label", "n"), ("label", "F"), ("label", "否"), ("right", 120),
+    ("right", "edge"), ("valid", "2024-01-01"), ("wrong", False), ("incorrect", "Milan"),
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("gold", "reason"),
     [
@@ -70,11 +84,10 @@ def test_references_in_objects_are_read_by_role(
         # Alternatives with a mark, however it is spelled; a mark that says yes is none.
         *(
             ([{"text": "Rome", key: mark}], f"an object with '{key}': {mark!r}, so it is no right")
-            for key, mark in (("isCorrect", False), ("Correct", "N"), ("is_correct", 0))
+            for key, mark in SAY_NO
         ),
-        ([{"text": "Rome", "label": 0}], "or, if 'label' says something else, the path to the te"),
-        ([{"text": "Rome", "isCorrect": True}], None),
-        ([{"text": "Rome", "correction": "no"}], None),
+        ([{"text": "Rome", "label": 0}], "the path to the text, COLUMN"),
+        *(([{"text": "Rome", key: mark}], None) for key, mark in SAY_NO_NO),
     ],
 )
 def test_an_object_that_cannot_be_read_is_an_invalid_row(
