@@ -31,8 +31,7 @@ def sounds_secret(name: str) -> bool:
 
 _SECRET_ENDS = re.compile(
     r"(?i)(?:^|_)(?:(?:api)?key|token|secret|password|passwd|passphrase|pwd|pw|credentials?|auth"
-    r"|authorization|cookie|session|signature|sig)_?\d*$|apikey"
-    r"|(?:^|_)(?:api_key|access_token|secret|password)s$"
+    r"|authorization|cookie|session|signature|sig)_?\d*$|apikey|(?:api_key|secret|password)s$"
 )
 _SECRET_VALUE = re.compile(
     r"\b(?:(?:sk|rk)-[\w-]{16,}|gh[opsu]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}"
