@@ -40,7 +40,7 @@ class Answer:
     ``context_docs`` names the document of each context; a context may be blank beside others, and
     an id repeated. ``extra`` is whatever else it returned, JSON-plain: results.json shows it, and
     citations, confidence and ``cost_usd`` are read from it. ``latency_s`` is set by a target that
-    keeps limits itself: its caller would measure the waiting too.
+    keeps limits itself. One of an earlier run ``is_kept``. A ``remark`` is said once for all.
     """
 
     text: str | None = None
@@ -50,7 +50,7 @@ class Answer:
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     latency_s: float | None = None
     is_kept: bool = False
-    """Whether an earlier run was given this answer."""
+    remark: str | None = None
 
 
 class Target(Protocol):

@@ -33,14 +33,11 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import (
     host,
-    is_plain_header,
-    named_secrets,
-    query_secrets,
     shown_url,
-    sounds_secret,
     without_credentials,
 )
 from pytest_rageval.targets.base import TargetError
+from pytest_rageval.targets.http_secrets import Secrets, find_secrets
 from pytest_rageval.targets.templates import HISTORY, Template, outline, places
 from pytest_rageval.text.codec import read_json
 from pytest_rageval.text.json_value import change_texts
@@ -69,11 +66,10 @@ class Exchange:
         most_mb: float = 8.0,
     ) -> None:
         self._origin = url
-        self._replies = Credentials({}, secrets.always)
-        self._messages = Credentials({}, secrets.in_messages)
+        self._secrets = secrets
         self._allowed = {host.lower() for host in allowed_hosts}
         self._transport = Transport(
-            "a target of type http", self._replies.scrub, most_mb=most_mb, connect_s=connect_s
+            "a target of type http", _in_utf_8, most_mb=most_mb, connect_s=connect_s
         )
 
     async def send(self, request: Request) -> HttpReply:
@@ -90,14 +86,6 @@ class Exchange:
             request = self._redirected(request, reply.status, reply.headers["Location"])
         raise BadRequestError(f"{host(request.url)}: redirect loop")
 
-    def scrub(self, text: str) -> str:
-        """Return what a service said without our keys."""
-        return self._replies.redacted(text)
-
-    def hide(self, text: str) -> str:
-        """Return ``text`` with asterisks for keys."""
-        return self._messages.hide(text)
-
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
@@ -110,7 +98,7 @@ class Exchange:
             )
         except BodyError as error:
             hint = " (target.max_mb)" if error.is_too_long else ""
-            raise TargetError(self.hide(f"{where}: {error}{hint}")) from None
+            raise TargetError(self._secrets.hide(f"{where}: {error}{hint}")) from None
         except TimeoutError:
             message = f"{where}: no connection within {self._transport.connect_s:g} s"
             raise ConnectionFailed(message, is_transient=True) from None
@@ -121,7 +109,7 @@ class Exchange:
         """Return the request that a redirect asks for; raises BadRequestError where it may not."""
         goal = urlsplit(urljoin(request.url, location))
         url = goal.geturl()
-        shown = shorten(shown_url(self.hide(url)), 200)
+        shown = shorten(shown_url(self._secrets.hide(url)), 200)
         where = host(request.url)
         if goal.scheme not in ("http", "https") or not goal.hostname:
             raise BadRequestError(f"{where}: redirects to {shown!r}, which is no http or https URL")
@@ -131,13 +119,21 @@ class Exchange:
             )
         is_same = _origin(goal) == _origin(self._origin)
         if not is_same and not {goal.hostname.lower(), host(url).lower()} & self._allowed:
-            place = host(self.hide(url))
+            place = host(self._secrets.hide(url))
             hint = f"set url to where it should go, or allow_redirects_to: [{place}]"
             raise BadRequestError(f"{where}: redirects to another host, {shown}; {hint}")
         if status == 301 and request.method == "POST":  # browsers go there without what was posted
             raise BadRequestError(f"{where}: has moved to {shown} (HTTP 301); set url to that")
         # As browsers do it: what was posted is done, and the result is fetched.
         fetches = status == 303 or (status == 302 and request.method == "POST")
+        body = b"" if fetches else request.body or b""
+        if not is_same and (
+            places := self._secrets.sure_places([url, body.decode("utf-8", "replace")])
+        ):
+            why = f"which must not get a secret of the request ({', '.join(places)})"
+            raise BadRequestError(
+                f"{where}: redirects to {shown}, {why}; set url to where it should go"
+            )
         kept = request.headers if is_same else _without_keys(request.headers)
         url = without_credentials(url)
         if fetches:
@@ -147,7 +143,7 @@ class Exchange:
 
     def _failure(self, request: Request, reply: HttpReply) -> ClientError:
         status, headers, where = reply.status, reply.headers, host(request.url)
-        says = shorten(self.hide(reply.beginning), 300)
+        says = shorten(self._secrets.hide(reply.beginning), 300)
         text = f"{where}: HTTP {status}" + (f": {says}" if says else "")
         if status in (401, 403):
             return AuthError(text)
@@ -182,15 +178,7 @@ class Request:
     body: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Secrets:
-    """``always`` is taken out of whatever the service replies, ``in_messages`` of messages only.
-
-    The plain words of a literal header may be in any answer: that is no leak.
-    """
-
-    always: tuple[str, ...]
-    in_messages: tuple[str, ...]
+_in_utf_8 = Credentials({}, ()).scrub
 
 
 class RequestMaker:
@@ -217,9 +205,9 @@ class RequestMaker:
             name: str(Template(value).fill(Sample(""), self._variables)).strip()
             for name, value in headers.items()
         }
-        literal = {name: text for name, text in self._headers.items() if name.lower() not in _PLAIN}
         self._add_headers()
-        self.secrets = self._find_secrets(url, Template([dict(headers), query, body]), literal)
+        rest = Template([dict(headers), query, body])
+        self.secrets = find_secrets(url, rest, self.url, self._headers, self._variables)
 
     def make(self, sample: Sample) -> Request:
         """Return the request for a sample; raises TargetError where the row lacks what it needs."""
@@ -255,30 +243,6 @@ class RequestMaker:
             user, password = (unquote(self.url.username), unquote(self.url.password or ""))
             pair = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
             self._headers["Authorization"] = f"Basic {pair}"
-
-    def _find_secrets(self, url: str, rest: Template, literal: Mapping[str, str]) -> Secrets:
-        hidden = [unquote(self.url.password or ""), unquote(self.url.username or "")]
-        place = f"{self.url.scheme}://{host(self.url.geturl())}"
-        hidden += [self._variables[name] for name in rest.variables]
-        # The place of the service may be shown, even if a variable holds it.
-        of_url = (self._variables[name].strip("/") for name in Template(url).variables)
-        hidden += [value for value in of_url if "://" not in value and value not in place]
-        hidden += [value for name, value in self._headers.items() if sounds_secret(name)]
-        hidden += [
-            value
-            for name, value in literal.items()
-            if not (_WORDS.fullmatch(value) or is_plain_header(name, rest.value[0][name]))
-        ]
-        hidden += query_secrets(self.url.query, with_version=False)
-        hidden += [text for text in named_secrets(rest.value) if not list(places(text))]
-        query = query_secrets(self.url.query)
-        return Secrets(tuple(hidden), (*hidden, *literal.values(), *query))
-
-
-_WORDS = re.compile(r"[A-Za-z .,;:/_-]*|[0-9 .,;:/_-]*")
-"""Words alone, or figures alone, which any answer may hold."""
-_PLAIN = ("accept", "accept-language", "content-type", "user-agent")
-"""Headers whose literal values hold no key."""
 
 
 def environment(value: Any) -> dict[str, str]:

@@ -31,6 +31,7 @@ from pytest_rageval.targets.http_exchange import (
     missing_variables,
 )
 from pytest_rageval.targets.http_replies import ReplyReader
+from pytest_rageval.targets.http_secrets import Secrets
 from pytest_rageval.targets.templates import Template
 from pytest_rageval.text.json_value import digests, parse_path
 
@@ -184,9 +185,10 @@ class HttpTarget:
             query=options.sent_query,
             body=options.sent_body,
         )
+        self._secrets: Secrets = self._maker.secrets
         self._exchange = Exchange(
             self._maker.url,
-            self._maker.secrets,
+            self._secrets,
             allowed_hosts=options.allow_redirects_to,
             connect_s=context.timeout_s,
             most_mb=options.max_mb,
@@ -202,18 +204,25 @@ class HttpTarget:
         """Return what the service answers to the sample.
 
         Raises ClientError where it cannot be reached or fails, TargetError for any other reply that
-        is no answer.
+        is no answer, or whose answer holds a secret: without it, another answer would be scored.
         """
         reply = await self._exchange.send(self._maker.make(sample))
         try:
             found = self._read(reply)
+        except TargetError:
+            raise TargetError(self._why_none(reply)) from None
+        return self._secrets.without(found)
+
+    def _why_none(self, reply: HttpReply) -> str:
+        """Return why a reply is no answer; read again without secrets: no half of one is quoted."""
+        hide = self._secrets.hide
+        clean = replace(reply, body=self._secrets.scrub(reply.body))
+        began = f"; the reply begins {shorten(hide(clean.beginning), 200)!r}" if reply.body else ""
+        try:
+            self._read(clean)
         except TargetError as error:
-            hide = self._exchange.hide  # before shortening, which might leave half a key
-            began = f"; the reply begins {shorten(hide(reply.beginning), 200)!r}"
-            raise TargetError(f"{hide(str(error))}{began if reply.body else ''}") from None
-        # The reply is scrubbed; but parts of a stream may be joined to a key.
-        joined = None if found.text is None else self._exchange.scrub(found.text)
-        return found if joined == found.text else replace(found, text=joined)
+            return f"{hide(str(error))}{began}"
+        return f"its reply is no answer{began}"
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -91,6 +91,8 @@ class TargetClient:
 
     def _note(self, sample: Sample, answer: Answer) -> None:
         """Note what is to be said of an answer, once for all."""
+        if answer.remark:
+            self._hints[answer.remark] = f"{self._plan.shown}: {answer.remark}"
         said = {name for name in OF_ANSWERS["citations"] if answer.extra.get(name)}
         if answer.contexts is None:
             said |= _kept(sample, answer)
@@ -313,7 +315,7 @@ def _field(sample: Sample, name: str) -> Any:
     return sample.metadata.get(column.partition(".")[0])
 
 
-_KEPT = ("text", "contexts", "context_docs", "retrieved_ids", "extra")
+_KEPT = ("text", "contexts", "context_docs", "retrieved_ids", "extra", "remark")
 """What an entry of the cache has of an answer."""
 
 

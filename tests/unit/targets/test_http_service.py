@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_app import FakeApp
+from fake_app import Asked, FakeApp
 from pydantic import ValidationError
 
 from pytest_rageval.clients.errors import ClientError
@@ -324,6 +324,28 @@ def test_an_allowed_host_gets_no_keys(app: FakeApp, ask: Ask, allowed: str) -> N
     assert seen.body == {"question": question}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"body": {"question": "{question}", "api_key": "swordfish"}},
+        {"body": "{question} ${APP_KEY}"},
+        {"query": {"token": KEY}},
+    ],
+)
+def test_an_allowed_host_gets_no_body_or_query_with_a_key(
+    app: FakeApp, ask: Ask, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """[A21] The query is in the redirect if the server puts it there."""
+    monkeypatch.setenv("APP_KEY", KEY)
+    with FakeApp() as other:
+        goal = other.url("/there") + (f"?token={KEY}" if "query" in options else "")
+        allowed = [f"127.0.0.1:{other.port}"]
+        error = failure(ask, f"to {goal}|x", allow_redirects_to=allowed, **options)
+        assert other.seen == []
+    assert "which must not get a secret of the request" in str(error)
+    assert KEY not in str(error)
+
+
 def test_another_host_is_asked_only_where_that_is_allowed(app: FakeApp, ask: Ask) -> None:
     with FakeApp() as other:
         place = f"127.0.0.1:{other.port}"
@@ -357,19 +379,111 @@ def test_no_failure_shows_a_key(
     assert "dXNlcjpr" not in shown  # base64 of user:k
 
 
-def test_a_key_in_an_answer_is_taken_out(
-    app: FakeApp, ask: Ask, monkeypatch: pytest.MonkeyPatch
+HELD = "its answer holds a secret that it was sent ({}): not shown, not scored"
+SENT = {"APP_KEY": KEY, "TENANT": "acme-support", "BOT_PASS": "correct-horse"}
+
+
+def echo(asked: Asked) -> dict[str, Any]:
+    """Answer with all that was sent."""
+    return {
+        "answer": f"{asked.path} {asked.query} {asked.raw.decode()} {[*asked.headers.values()]}"
+    }
+
+
+@pytest.fixture
+def echoed(app: FakeApp, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Ask a service that repeats what it gets; a ``url`` is what follows its own."""
+    for name, value in SENT.items():
+        monkeypatch.setenv(name, value)
+    app.answer = echo
+    return lambda url="", **options: ask(url=app.url() + url, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"headers": {"X-Env": "${APP_KEY}"}}, "${APP_KEY}"),
+        ({"headers": {"Authorization": "Bearer swordfish"}}, "headers.Authorization"),
+        ({"headers": {"X-Api-Key": "4711-abcd"}}, "headers.X-Api-Key"),
+        ({"query": {"token": "swordfish9"}}, "a key of query or body"),
+        ({"body": {"deep": [{"apiKey": "swordfish"}]}}, "a key of query or body"),
+        ({"body": {"api_keys": ["k3y-abc-999x"]}}, "a key of query or body"),
+        ({"body": '{"password": "open sesame"}'}, "a key of query or body"),
+        ({"url": "?api_key=correct-horse"}, "the query of url"),
+        ({"url": "/${APP_KEY}"}, "${APP_KEY}"),
+    ],
+)
+def test_an_answer_that_holds_a_secret_is_an_error(
+    echoed: Ask, options: dict[str, Any], place: str
 ) -> None:
-    """[A21] Of what is secret for sure; a literal word of a header may be in any answer."""
-    monkeypatch.setenv("APP_KEY", KEY)
-    app.answer = lambda asked: {"answer": f"{asked.query} {' '.join(asked.headers.values())}"}
-    headers = {"X-Env": "${APP_KEY}", "Authorization": "Bearer abcdefgh", "X-Team": "research-team"}
-    headers |= {"X-Title": "Acme 2024", "HTTP-Referer": "http://h?a1b2c3d4", "X-PIN": "4711-abcd"}
-    url = f"{app.url()}?api-version=2024-10-21&pass=correct-horse"
-    text = ask(url=url, headers=headers).text or ""
-    keys = (KEY, "abcdefgh", "a1b2c3d4", "4711-abcd", "correct-horse")
-    assert not [key for key in keys if key in text]
-    assert not [word for word in ("research-team", "Acme 2024", "2024-10-21") if word not in text]
+    """[A21] Without it, a bot that recites its key passed, and nothing said so."""
+    with pytest.raises(TargetError) as error:
+        echoed(**options)
+    assert str(error.value) == HELD.format(place)
+
+
+@pytest.mark.parametrize(
+    ("options", "sent", "place"),
+    [
+        ({"headers": {"X-Model": "gpt-4o-mini"}}, "gpt-4o-mini", "headers.X-Model"),
+        ({"headers": {"HTTP-Referer": "http://h?a1b2c3d4"}}, "a1b2c3d4", "headers.HTTP-Referer"),
+        ({"headers": {"X-Tenant": "${TENANT}"}}, "acme-support", "${TENANT}"),
+        ({"body": {"pass": "${BOT_PASS}"}}, "correct-horse", "${BOT_PASS}"),
+        ({"body": {"session_id": "a1b2c3d4e5f6"}}, "a1b2c3d4", "a key of query or body"),
+        ({"url": "?pass=correct-horse"}, "correct-horse", "the query of url"),
+        ({"url": "?index=handbook-v2"}, "handbook-v2", "the query of url"),
+    ],
+)
+def test_what_may_be_a_secret_is_taken_out_and_that_is_said(
+    echoed: Ask, options: dict[str, Any], sent: str, place: str
+) -> None:
+    found = echoed(**options)
+    assert "***" in str(found.text)
+    assert sent not in str(found)
+    assert f"may be a secret ({place})" in str(found.remark)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *[{"headers": {"X-Team": "research-team"}}, {"headers": {"X-Title": "Acme 2024"}}],
+        *[{"url": "?api-version=2024-10-21"}, {"url": "?pages=refund-policy"}],
+        *[{"body": {"keywords": "refund policy"}}, {"query": {"author": "Jane van Doe"}}],
+        *[{"body": {"sort_key": "publication_date"}}, {"body": {"key": "department"}}],
+    ],
+)
+def test_an_answer_may_hold_the_words_that_were_sent(echoed: Ask, options: dict[str, Any]) -> None:
+    """As ***, they made a right answer wrong."""
+    found = echoed(**options)
+    assert "***" not in str(found.text)
+    assert found.remark is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "paths"),
+    [
+        ({"answer": "Paris", "contexts": ["one", f"two {KEY}"]}, {}),
+        ({"answer": "Paris", "contexts": [{"text": "one", "source": KEY}]}, {}),
+        ({"answer": "Paris", "retrieved_ids": [KEY]}, {}),
+        ({"answer": "Paris", "citations": [KEY]}, {}),
+        ({"d": [{"t": f"It is {KEY}"}], "ids": []}, {"answer": "d[0].t", "retrieved_ids": "ids"}),
+        ({"answer": "It is " + "".join(f"%{ord(one):02x}" for one in KEY)}, {}),
+    ],
+)
+def test_what_is_scored_beside_an_answer_holds_no_secret(
+    app: FakeApp, ask: Ask, reply: dict[str, Any], paths: dict[str, str]
+) -> None:
+    app.answer = lambda asked: reply
+    assert str(failure(ask, headers={"X-Key": KEY}, **paths)) == HELD.format("headers.X-Key")
+
+
+def test_a_secret_beside_the_answer_is_hidden_and_does_no_harm(app: FakeApp, ask: Ask) -> None:
+    """An answer may have asterisks of its own, and a path may be what was sent."""
+    app.answer = lambda asked: {"found_v2": "It is ***.", "debug": {"sent": [KEY], KEY: 1}}
+    body = {"output_key": "found_v2", "question": "{question}"}
+    found = ask(headers={"X-Key": KEY}, body=body, answer="found_v2")
+    assert (found.text, found.remark) == ("It is ***.", None)
+    assert found.extra == {"debug": {"sent": ["***"], "***": 1}}
 
 
 @pytest.mark.parametrize(
@@ -379,7 +493,7 @@ def test_a_key_in_an_answer_is_taken_out(
         ("application/json", lambda events: f"[{','.join(events)}]", {"answer": "[*].token"}),
     ],
 )
-def test_a_key_in_parts_is_taken_out_where_they_are_joined(
+def test_a_key_in_parts_is_found_where_they_are_joined(
     app: FakeApp,
     ask: Ask,
     monkeypatch: pytest.MonkeyPatch,
@@ -392,7 +506,8 @@ def test_a_key_in_parts_is_taken_out_where_they_are_joined(
     parts = [json.dumps({"token": part}) for part in ("It is ", KEY[:4], KEY[4:], ".")]
     events = [f"data: {part}\n\n" for part in parts] if kind == "text/event-stream" else parts
     app.answer = lambda asked: (kind, made(events).encode())
-    assert ask(headers={"X-Key": "${APP_KEY}"}, **paths).text == "It is ***."
+    error = failure(ask, headers={"X-Key": "${APP_KEY}"}, **paths)
+    assert str(error) == HELD.format("${APP_KEY}, headers.X-Key")
 
 
 # What is known before anything is asked.

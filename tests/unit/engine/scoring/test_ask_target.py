@@ -372,6 +372,20 @@ def test_an_answer_is_kept_whole(tmp_path: Path) -> None:
     assert (second.latency_s, target.asked) == (None, [])
 
 
+def test_the_remark_of_an_answer_is_said_once_and_of_a_kept_one_too(tmp_path: Path) -> None:
+    run = RunSettings(cache_dir=tmp_path, cache_mode="readwrite")
+    for target in (Fake(Answer("a ***", remark="hidden")), Fake(TargetError("asked again"))):
+        own = plan(target, cache_answers=True, identity={"type": "t"})
+        client = TargetClient(own, run, open_limits(own.settings, run), no_clients)
+
+        async def ask_twice(client: TargetClient = client) -> None:
+            await asyncio.gather(*(client.answer(SAMPLE, order) for order in (0, 1)))
+            await client.aclose()
+
+        asyncio.run(ask_twice())
+        assert client.problems == ("app: hidden",)
+
+
 def test_an_error_is_never_kept(tmp_path: Path) -> None:
     kept(tmp_path, Fake(TargetError("no")))
     (found,) = kept(tmp_path, Fake(Answer("a")))
