@@ -176,7 +176,8 @@ class DbgptTarget:
     async def _look_up(self, space: str) -> str:
         await self._listing.answer(Sample("spaces"))
         if space not in self._ids:
-            raise TargetError(f"{unknown_name('space', space, self._ids)}; or give its id")
+            unknown = unknown_name("space", space, self._ids)
+            raise TargetError(f"{self._listing.secrets.hide(unknown)}; or give its id")
         return self._ids[space]
 
     def _note_ids(self, reply: HttpReply) -> Answer:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlencode, urljoin, urlsplit
 
@@ -143,7 +143,8 @@ class Exchange:
 
     def _failure(self, request: Request, reply: HttpReply) -> ClientError:
         status, headers, where = reply.status, reply.headers, host(request.url)
-        says = shorten(self._secrets.hide(reply.beginning), 300)
+        whole = replace(reply, body=self._secrets.scrub(reply.body))  # a beginning may cut a key
+        says = shorten(self._secrets.hide(whole.beginning), 300)
         text = f"{where}: HTTP {status}" + (f": {says}" if says else "")
         if status in (401, 403):
             return AuthError(text)

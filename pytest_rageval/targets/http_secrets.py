@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,8 +9,9 @@ from typing import Any
 from urllib.parse import SplitResult, unquote
 
 from pytest_rageval.clients.http import Credentials
-from pytest_rageval.model.value import json_plain, texts_in
+from pytest_rageval.model.value import texts_in
 from pytest_rageval.redaction import (
+    HIDDEN,
     host,
     is_clearly_secret,
     is_plain_header,
@@ -59,41 +59,46 @@ class Secrets:
 
     def sure_places(self, texts: Iterable[str]) -> list[str]:
         """Return where the secrets were written that surely are some, and are in ``texts``."""
-        return [one.place for one in self._held(texts) if one.is_sure]
+        return list(dict.fromkeys(one.place for one in self._held(texts) if one.is_sure))
 
     def without(self, answer: Answer) -> Answer:
         """Return an answer without secrets, with a remark if another answer is scored so.
 
         Raises TargetError where what is scored holds what surely is one.
         """
-        held = self._held(_scored(answer))
-        sure = dict.fromkeys(one.place for one in held if one.is_sure)
+        sure = self.sure_places(_scored(replace(answer, context_docs=None)))
         if sure:
-            named = ", ".join(sure)
-            message = f"its answer holds a secret that it was sent ({named}): not shown, not scored"
-            raise TargetError(message)
+            raise TargetError(
+                f"what it answers holds a secret that it was sent ({', '.join(sure)}): not shown, "
+                "not scored"
+            )
+        held = self._held(_scored(answer))
         if held:
             answer = replace(
                 answer, remark=_remark(held), **_changed(answer, self._replies.redacted)
             )
-        return replace(answer, extra=self._in_extra(answer.extra)) if answer.extra else answer
+        return replace(answer, extra=self._clean(answer.extra)) if answer.extra else answer
 
     def _held(self, texts: Iterable[str]) -> list[Secret]:
         held = [text for text in texts if self._replies.redacted(text) != text]
         return [one for one, cut in self._each if any(cut(text) != text for text in held)]
 
-    def _in_extra(self, extra: Mapping[str, Any]) -> Mapping[str, Any]:
-        text = json.dumps(json_plain(extra), ensure_ascii=False)
+    def _clean(self, value: Any) -> Any:
+        """Return a value of JSON without our secrets, in keys and as numbers, too."""
+        if isinstance(value, Mapping):
+            return {self._clean(key): self._clean(part) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._clean(part) for part in value]
+        text = value if isinstance(value, str) else str(value)
         clean = self._replies.redacted(text)
-        found: Mapping[str, Any] = extra if clean == text else json.loads(clean)
-        return found
+        return clean if isinstance(value, str) or clean == HIDDEN else value
 
 
 def _remark(held: Iterable[Secret]) -> str:
     named = ", ".join(dict.fromkeys(one.place for one in held))
     return (
-        f"answers repeat what was sent and may be a secret ({named}): it is scored, and shown, as "
-        "***; plain words written in query or body stay as they are"
+        f"answers repeat what was sent and may be a secret ({named}): it is shown, and scored, as "
+        "***; if it is none, send it in plain words, or as a field of the body with a plain name"
     )
 
 
@@ -129,17 +134,18 @@ def find_secrets(
     found = [
         Secret("the password of url", unquote(place.password or ""), is_sure=True),
         Secret("the user of url", unquote(place.username or ""), is_sure=False),
-        *(_of_variable(name, variables[name]) for name in rest.variables),
+        *(_of_variable(name, variables[name]) for name in sorted(rest.variables)),
         *_of_url(url, place, variables),
         *(
             Secret(f"headers.{name}", value, _is_sure(name, value))
             for name, value in headers.items()
-            if sounds_secret(name)
-            or (name in literal and not _may_be_said(name, value, written.get(name)))
+            if sounds_secret(name) or (name in literal and not _is_plain(name, value, written))
         ),
-        *_of_fields(rest.value[1:]),
+        *_of_fields("query", rest.value[1]),
+        *_of_fields("body", rest.value[2]),
     ]
-    return Secrets(found, (*literal.values(), *query_secrets(place.query)))
+    named = (text for text in named_secrets(rest.value[1:]) if not list(places(text)))
+    return Secrets(found, (*literal.values(), *query_secrets(place.query), *named))
 
 
 def _of_variable(name: str, value: str) -> Secret:
@@ -149,50 +155,57 @@ def _of_variable(name: str, value: str) -> Secret:
 def _of_url(url: str, place: SplitResult, variables: Mapping[str, str]) -> Iterator[Secret]:
     # The place of the service may be shown, even if a variable holds it.
     shown = f"{place.scheme}://{host(place.geturl())}"
-    for name in Template(url).variables:
+    for name in sorted(Template(url).variables):
         value = variables[name].strip("/")
         if "://" not in value and value not in shown:
             yield _of_variable(name, value)
     for pair in place.query.split("&"):
         name, equals, _ = pair.partition("=")
         for value in query_secrets(pair, with_version=False):
-            is_sure = bool(equals) and _is_sure(name, value)
-            is_word = equals and _WORDS.fullmatch(value) and not _MAY_BE_SECRET.search(name)
-            if is_sure or not is_word:
-                yield Secret("the query of url", value, is_sure)
+            if not (equals and _may_be_said(name, value)) or _SHORT_NAME.search(name):
+                yield Secret("the query of url", value, bool(equals) and _is_sure(name, value))
 
 
-def _of_fields(sent: object) -> Iterator[Secret]:
-    """Yield what query and body hold below names of secrets; not what is filled in for each row."""
-    clear, strict = (
-        set(named_secrets(sent, is_clearly_secret)),
-        set(named_secrets(sent, names_secret)),
-    )
-    other = set(named_secrets(sent, lambda name: _MAY_BE_SECRET.search(name) is not None))
-    for text in named_secrets(sent):
-        is_words = _WORDS.fullmatch(text) is not None
-        if list(places(text)) or (is_words and text not in clear | other):
-            continue
-        is_sure = text in clear or looks_secret(text) or (text in strict and not is_words)
-        yield Secret("a key of query or body", text, is_sure)
+def _of_fields(where: str, sent: object, name: str = "") -> Iterator[Secret]:
+    """Yield what a query or body holds below names of secrets; not what is filled in for each row.
+
+    ``name`` is the nearest one above a list; ``where`` is the path of ``sent``.
+    """
+    if isinstance(sent, dict):
+        for key, part in sent.items():
+            yield from _of_fields(f"{where}.{key}", part, str(key))
+    elif isinstance(sent, list):
+        for part in sent:
+            yield from _of_fields(where, part, name if names_secret(name) else "")
+    elif isinstance(sent, str):
+        is_filled = next(iter(places(sent)), None) is not None
+        if sounds_secret(name) and not (is_filled or _may_be_said(name, sent)):
+            yield Secret(where, sent, _is_sure(name, sent))
+
+
+def _is_plain(name: str, value: str, written: Mapping[str, str]) -> bool:
+    return bool(_WORDS.fullmatch(value)) or is_plain_header(name, written.get(name, ""))
 
 
 def _is_sure(name: str, value: str) -> bool:
     """Return whether a value is a secret by its name, or looks like one."""
-    is_named = names_secret(name) and not _WORDS.fullmatch(value)
+    is_named = names_secret(name) and not _HARMLESS.search(name) and not _WORDS.fullmatch(value)
     return is_named or is_clearly_secret(name) or looks_secret(value)
 
 
-def _may_be_said(name: str, value: str, written: str | None) -> bool:
-    """Return whether any answer may hold the value of a literal header."""
-    return bool(_WORDS.fullmatch(value)) or is_plain_header(name, written or "")
+def _may_be_said(name: str, value: str) -> bool:
+    """Return whether any answer may hold what is sent under a name: words, with a harmless name."""
+    is_harmless = not sounds_secret(name) or _HARMLESS.search(name) is not None
+    return is_harmless and not looks_secret(value) and _WORDS.fullmatch(value) is not None
 
 
 _WORDS = re.compile(r"[A-Za-z .,;:/_-]*|[0-9 .,;:/_-]*")
 """Words alone, or figures alone, which any answer may hold."""
-_MAY_BE_SECRET = re.compile(
-    r"(?i)pass|pin|pwd|pw$|code|token|secret|credential|cookie|signature|sig$|session"
+_HARMLESS = re.compile(
+    r"(?i)authors?$|authority|keyword|tokenizer|"
+    r"(?:field|foreign|group|input|json|order|output|partition|primary|range|routing|sort)[_-]?keys?$"
 )
-"""Of names below which words are secrets, too; unlike ``author``, ``keywords`` or ``sort_key``."""
+"""Names of what is no secret, though they sound like one."""
+_SHORT_NAME = re.compile(r"(?i)^(?:.*_)?(?:pass|pin|code|pw)$")
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 """Headers whose literal values hold no key."""

@@ -168,7 +168,8 @@ class HttpOptions(TargetOptions):
 class HttpTarget:
     """Asks a service over HTTP. Opens connections at the first question.
 
-    ``read`` turns a reply into an answer; by default the paths of the options do.
+    ``read`` turns a reply into an answer; by default the paths of the options do. ``secrets`` hides
+    those of its requests.
     """
 
     def __init__(
@@ -185,10 +186,10 @@ class HttpTarget:
             query=options.sent_query,
             body=options.sent_body,
         )
-        self._secrets: Secrets = self._maker.secrets
+        self.secrets: Secrets = self._maker.secrets
         self._exchange = Exchange(
             self._maker.url,
-            self._secrets,
+            self.secrets,
             allowed_hosts=options.allow_redirects_to,
             connect_s=context.timeout_s,
             most_mb=options.max_mb,
@@ -211,12 +212,12 @@ class HttpTarget:
             found = self._read(reply)
         except TargetError:
             raise TargetError(self._why_none(reply)) from None
-        return self._secrets.without(found)
+        return self.secrets.without(found)
 
     def _why_none(self, reply: HttpReply) -> str:
         """Return why a reply is no answer; read again without secrets: no half of one is quoted."""
-        hide = self._secrets.hide
-        clean = replace(reply, body=self._secrets.scrub(reply.body))
+        hide = self.secrets.hide
+        clean = replace(reply, body=self.secrets.scrub(reply.body))
         began = f"; the reply begins {shorten(hide(clean.beginning), 200)!r}" if reply.body else ""
         try:
             self._read(clean)

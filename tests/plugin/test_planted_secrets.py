@@ -170,7 +170,7 @@ def test_what_a_service_repeats_gets_nowhere(planted: JudgedProject) -> None:
         )
         planted.pytest(*OPTIONS, *REPORTS)
     samples = planted.project.results()["samples"]
-    held = sum("its answer holds a secret that it was" in str(one) for one in samples)
+    held = sum("holds a secret that it was" in str(one) for one in samples)
     hidden = sum("***" in str(one["answer"]) for one in samples)
     assert (held > 0, hidden > 0, held + hidden) == (True, True, len(SAID) / 2)
     assert leaks(planted) == []

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fake_app import FakeApp
 from sharded import copied, files, junit_cases, merge, run_shards, shard_files
 
 from pytest_rageval.model import answer_digest
@@ -373,6 +374,18 @@ def test_no_secret_is_in_a_shard(ten: Project) -> None:
     (path,) = shard_files(*run_shards(ten, ["1/1"], "--rag-set=target.headers.X-Other=sesame-2"))
     assert '"target.headers.X-Other"' in path.read_text("ascii")
     assert "sesame" not in path.read_text("ascii")
+
+
+def test_a_shard_says_what_was_taken_out_of_answers(
+    ten: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A red gate would have no reason, and a green one none to look."""
+    monkeypatch.setenv("TENANT", "acme-support")
+    with FakeApp(answer=lambda asked: {"answer": "acme-support"}) as app:
+        target = f"target: {{type: http, url: '{app.url()}', headers: {{X-T: '${{TENANT}}'}}}}"
+        ten.scenario(PLAIN.replace("gates: {em: 0.5}", target))
+        found = ten.pytest("--rag-shard=1/2")
+    found.stdout.fnmatch_lines(["*may be a secret (${TENANT}): it is shown, and scored, as *"])
 
 
 @pytest.mark.full

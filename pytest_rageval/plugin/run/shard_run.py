@@ -19,7 +19,7 @@ from pytest_rageval.engine.verdict.decide import in_file_order
 from pytest_rageval.model import SampleResult, ScenarioInfo, json_plain
 from pytest_rageval.plugin.exit_status import end_with, is_green, refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run.items import case_of
-from pytest_rageval.plugin.run.run_settings import with_collected
+from pytest_rageval.plugin.run.run_settings import PROBLEMS, with_collected
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, without_own
 from pytest_rageval.plugin.settings import Settings
@@ -302,12 +302,15 @@ class ShardSession(RagevalSession):
 
     def show(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
         """Say what was written, and who decides."""
-        if not self._problem and (is_quiet or not self._lines):
+        problems = self._config.stash.get(PROBLEMS, ())
+        if not (self._problem or problems) and (is_quiet or not self._lines):
             return
         terminal.ensure_newline()
         terminal.section(f"rageval: shard {self._part}", sep="=")
         for line in self._lines:
             terminal.write_line(printable(line))
+        for problem in problems:
+            terminal.write_line(printable(problem), yellow=True)
         if self._problem:
             terminal.write_line(printable(self._problem), red=True)
         else:

@@ -379,7 +379,7 @@ def test_no_failure_shows_a_key(
     assert "dXNlcjpr" not in shown  # base64 of user:k
 
 
-HELD = "its answer holds a secret that it was sent ({}): not shown, not scored"
+HELD = "what it answers holds a secret that it was sent ({}): not shown, not scored"
 SENT = {"APP_KEY": KEY, "TENANT": "acme-support", "BOT_PASS": "correct-horse"}
 
 
@@ -405,10 +405,11 @@ def echoed(app: FakeApp, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> Ask:
         ({"headers": {"X-Env": "${APP_KEY}"}}, "${APP_KEY}"),
         ({"headers": {"Authorization": "Bearer swordfish"}}, "headers.Authorization"),
         ({"headers": {"X-Api-Key": "4711-abcd"}}, "headers.X-Api-Key"),
-        ({"query": {"token": "swordfish9"}}, "a key of query or body"),
-        ({"body": {"deep": [{"apiKey": "swordfish"}]}}, "a key of query or body"),
-        ({"body": {"api_keys": ["k3y-abc-999x"]}}, "a key of query or body"),
-        ({"body": '{"password": "open sesame"}'}, "a key of query or body"),
+        ({"query": {"token": "swordfish9"}}, "query.token"),
+        ({"body": {"deep": [{"apiKey": "swordfish"}]}}, "body.deep.apiKey"),
+        ({"body": {"api_keys": ["k3y-abc-999x"]}}, "body.api_keys"),
+        ({"body": {"key": "sk-proj-abcdefghijklmnop"}}, "body.key"),
+        ({"body": '{"password": "open sesame"}'}, "body.password"),
         ({"url": "?api_key=correct-horse"}, "the query of url"),
         ({"url": "/${APP_KEY}"}, "${APP_KEY}"),
     ],
@@ -429,7 +430,9 @@ def test_an_answer_that_holds_a_secret_is_an_error(
         ({"headers": {"HTTP-Referer": "http://h?a1b2c3d4"}}, "a1b2c3d4", "headers.HTTP-Referer"),
         ({"headers": {"X-Tenant": "${TENANT}"}}, "acme-support", "${TENANT}"),
         ({"body": {"pass": "${BOT_PASS}"}}, "correct-horse", "${BOT_PASS}"),
-        ({"body": {"session_id": "a1b2c3d4e5f6"}}, "a1b2c3d4", "a key of query or body"),
+        ({"body": {"session_id": "a1b2c3d4e5f6"}}, "a1b2c3d4", "body.session_id"),
+        ({"body": {"auth": "correct-horse-battery"}}, "correct-horse", "body.auth"),
+        ({"url": "?key=correcthorsebattery"}, "correcthorse", "the query of url"),
         ({"url": "?pass=correct-horse"}, "correct-horse", "the query of url"),
         ({"url": "?index=handbook-v2"}, "handbook-v2", "the query of url"),
     ],
@@ -449,7 +452,7 @@ def test_what_may_be_a_secret_is_taken_out_and_that_is_said(
         *[{"headers": {"X-Team": "research-team"}}, {"headers": {"X-Title": "Acme 2024"}}],
         *[{"url": "?api-version=2024-10-21"}, {"url": "?pages=refund-policy"}],
         *[{"body": {"keywords": "refund policy"}}, {"query": {"author": "Jane van Doe"}}],
-        *[{"body": {"sort_key": "publication_date"}}, {"body": {"key": "department"}}],
+        *[{"body": {"sort_key": "publication_date"}}],
     ],
 )
 def test_an_answer_may_hold_the_words_that_were_sent(echoed: Ask, options: dict[str, Any]) -> None:
@@ -463,7 +466,6 @@ def test_an_answer_may_hold_the_words_that_were_sent(echoed: Ask, options: dict[
     ("reply", "paths"),
     [
         ({"answer": "Paris", "contexts": ["one", f"two {KEY}"]}, {}),
-        ({"answer": "Paris", "contexts": [{"text": "one", "source": KEY}]}, {}),
         ({"answer": "Paris", "retrieved_ids": [KEY]}, {}),
         ({"answer": "Paris", "citations": [KEY]}, {}),
         ({"d": [{"t": f"It is {KEY}"}], "ids": []}, {"answer": "d[0].t", "retrieved_ids": "ids"}),
@@ -479,11 +481,12 @@ def test_what_is_scored_beside_an_answer_holds_no_secret(
 
 def test_a_secret_beside_the_answer_is_hidden_and_does_no_harm(app: FakeApp, ask: Ask) -> None:
     """An answer may have asterisks of its own, and a path may be what was sent."""
-    app.answer = lambda asked: {"found_v2": "It is ***.", "debug": {"sent": [KEY], KEY: 1}}
+    debug = {"sent": [KEY], KEY: 20240001, "took": 0.1202400012}
+    app.answer = lambda asked: {"found_v2": "It is ***.", "debug": debug}
     body = {"output_key": "found_v2", "question": "{question}"}
-    found = ask(headers={"X-Key": KEY}, body=body, answer="found_v2")
+    found = ask(headers={"X-Key": KEY, "X-Session": "20240001"}, body=body, answer="found_v2")
     assert (found.text, found.remark) == ("It is ***.", None)
-    assert found.extra == {"debug": {"sent": ["***"], "***": 1}}
+    assert found.extra == {"debug": {"sent": ["***"], "***": "***", "took": 0.1202400012}}
 
 
 @pytest.mark.parametrize(
