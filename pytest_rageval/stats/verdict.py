@@ -96,6 +96,18 @@ def _judges(name: str, value: Any) -> bool:
     return own.keys() != {"agreement"}
 
 
+def _is_of_file(name: str, gates: Mapping[str, Any]) -> bool:
+    """Return whether gates of a file that judge no answer make the one of this name."""
+    if name in _OF_MISSING or any(name.startswith(f"{key}.agreement.") for key in gates):
+        return True
+    fields = gates.get("by", {}).items()
+    return any(
+        name.startswith(start := f"by.{field}.") and _is_of_file(name.removeprefix(start), inner)
+        for field, inner in fields
+        if isinstance(inner, Mapping)
+    )
+
+
 def is_judged(result: ScenarioResult) -> bool:
     """Return whether a gate, a threshold, a test function or a metric judged answers.
 
@@ -105,8 +117,7 @@ def is_judged(result: ScenarioResult) -> bool:
     if judging(info.gates) or info.thresholds or not info.is_of_file:
         return True
     # Beside those of the file, gates are of hooks, or of variants.
-    of_file = tuple(f"{name}." for name in (*_OF_MISSING, *info.gates))
-    if any(not f"{gate.name}.".startswith(of_file) for gate in result.gates):
+    if not all(_is_of_file(gate.name, info.gates) for gate in result.gates):
         return True
     of_metrics = (passing_of(sample, name) for sample in result.samples for name in sample.details)
     return any(passing is not None for passing in of_metrics)

@@ -90,7 +90,10 @@ def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
     decided = result([sample("s0", 0, 0.0, details={"f1": {"passing": True}})])
     for judged in (
         replace(plain, gates=[gate("passed")]),
-        replace(unjudged, gates=[*unjudged.gates, gate("passed", "invalid_sql")]),
+        *(
+            replace(unjudged, gates=[*unjudged.gates, gate("passed", name)])
+            for name in ("invalid_sql", "invalid.json", "by.doc.f1", "by.region.f1", "f1.recall")
+        ),
         replace(unjudged, info=replace(plain.info, gates={"f1": {"agreement": {}, "mean": 0.1}})),
         replace(plain, info=replace(plain.info, thresholds={"f1": Bound(min=0.0)})),
         replace(plain, info=replace(plain.info, nodeid="test_rag.py::test_answer")),
