@@ -8,7 +8,6 @@ they are typed.
 from __future__ import annotations
 
 import json
-import operator
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,8 +68,7 @@ class Check:
         if self.kind == "regex":
             return search(self.value, answer, False)
         if self.kind == "starts-with":
-            answer, text = _alike(answer, self.value)
-            return answer.startswith(text)
+            return _has(answer, self.value, at_start=True)
         if self.kind == "equals":
             return _equals(answer, self.value)
         values = [_json(answer)] if self.kind == "is-json" else _objects(answer)
@@ -82,7 +80,7 @@ class Check:
         texts: Iterable[str] = self.value
         if self.kind.startswith("i"):
             answer, texts = answer.lower(), [text.lower() for text in texts]
-        found = (operator.contains(*_alike(answer, text)) for text in texts)
+        found = (_has(answer, text) for text in texts)
         return any(found) if self.kind.endswith("-any") else all(found)
 
 
@@ -277,22 +275,41 @@ _SIGNS: Final = re.compile(f"[{''.join(map(re.escape, _TYPED))}]")
 
 
 @lru_cache(maxsize=256)
-def _typed(text: str) -> str:
+def _typed(text: str, kept: frozenset[str] = frozenset()) -> str:
     # Few kinds of signs are there: to replace these costs a tenth of looking up each character.
-    for sign in set(_SIGNS.findall(text)):
+    for sign in set(_SIGNS.findall(text)) - kept:
         text = text.replace(sign, _TYPED[sign])
     return text
 
 
-def _alike(answer: str, text: str) -> tuple[str, str]:
-    """Return both with the signs of a keyboard, unless the text asks for nothing but signs.
+_WIDE: Final = {sign: chr(ord(sign) + 0xFEE0) for sign in "!,.:;?"}
 
-    >>> _alike("I don’t.", "don't"), _alike("So—no.", "—")
-    (("I don't.", "don't"), ('So—no.', '—'))
+
+def _has(answer: str, text: str, *, at_start: bool = False) -> bool:
+    """Return whether an answer has a text, with the signs of a keyboard in both.
+
+    A text of signs alone asks for these. One that begins or ends with a mark asks for its width,
+    and with a dash, for no letter or digit before or behind it: in a range there is no minus.
+
+    >>> _has("I don’t.", "don't"), _has("So—no.", "-"), _has("It is −5.", "-5"), _has("3–5", "-5")
+    (True, False, True, False)
     """
+    if answer.startswith(text) if at_start else text in answer:
+        return True
     if (answer.isascii() and text.isascii()) or not any(map(str.isalnum, text)):
-        return answer, text
-    return _typed(answer), _typed(text)
+        return False
+    ends = (_TYPED.get(sign, sign) for sign in (text[0], text[-1]))
+    kept = frozenset(_WIDE[sign] for sign in ends if sign in _WIDE)
+    answer, text = _typed(answer, kept), _typed(text, kept)
+    before, behind = _NO_WORD if text[0] == "-" else "", _NO_MORE if text[-1] == "-" else ""
+    if not before and not behind:
+        return answer.startswith(text) if at_start else text in answer
+    found = re.compile(f"{before}{re.escape(text)}{behind}")
+    return bool(found.match(answer) if at_start else found.search(answer))
+
+
+_NO_WORD: Final = "(?<![0-9A-Za-z])"
+_NO_MORE: Final = "(?![0-9A-Za-z])"
 
 
 _NO_JSON: Final = object()
