@@ -24,7 +24,7 @@ from pytest_rageval.scenario.fields import (
     NEEDED_FIELDS,
 )
 from pytest_rageval.scenario.yaml.tree import pair_text
-from pytest_rageval.text.json_value import head_of
+from pytest_rageval.text.json_value import LostPathError, head_of, path_in
 
 _OF_TWO_FILES: Final = frozenset(
     {"question", "contexts", "reference_contexts", "retrieved_ids", "reference_ids"}
@@ -262,20 +262,30 @@ def _texts(row: Row, value: Any) -> list[str]:
     return [value_text(part).strip() for part in parts]
 
 
+def _at(row: Row, column: str) -> Any:
+    """Return what a row has in a column, or at a path, as ``checks.forbidden``."""
+    path = None if column in row.fields else path_in(column)
+    try:
+        return path.pick(row.fields) if path else row.fields.get(column)
+    except LostPathError:
+        return None
+
+
 def joined_texts(source: ReadRows) -> Iterator[str]:
     """Yield what to do about a text of JSON or YAML that seems to be several: it would always hold.
 
     In a table, the row of such a text is invalid. In a list, a text is one.
     """
     name = "must_not_include"
-    columns = source.columns_read(name) if name not in source.spec.split else []
-    if not columns:
+    mapped = source.spec.key_map.get(name)
+    columns = [mapped] if mapped else source.columns_read(name)
+    if not columns or name in source.spec.split:
         return
     # Not at the top: the rows of most data sets have no checks of their own.
     from pytest_rageval.text.row_checks import joined_at
 
     for row in source.rows:
-        text = row.fields.get(columns[0])
+        text = _at(row, columns[0])
         if not row.tabular and isinstance(text, str) and (mark := joined_at(text)):
             yield (
                 f"{row_place(source.shown, row.line, row.number)}: {columns[0]!r} is one text with "

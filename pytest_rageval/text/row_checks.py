@@ -18,7 +18,6 @@ from typing import Any, Final
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.text.codec import LimitError, read_json, read_json_at
 from pytest_rageval.text.json_shape import Search, check_pattern, check_schema, json_key, misfit
-from pytest_rageval.text.tokenize import has_cjk
 
 KINDS: Final = (
     *("contains", "contains-any", "contains-all"),
@@ -388,20 +387,12 @@ def separator_in(name: str, text: str) -> str:
 def joined_at(text: str) -> str:
     """Return the mark at which a text of must_not_include seems to be several, "" without one.
 
-    All parts are short; commas are in sentences, places and dates, too, and semicolons end code.
+    All parts are a few words. Commas are in sentences and places, too, and other signs in code.
 
-    >>> [joined_at(text) for text in ("sorry, cannot", "Sorry, I cannot help", "Paris, France")]
-    [',', '', '']
+    >>> [joined_at(text) for text in ("sorry; cannot", "sorry, but", "text/html; charset=utf-8")]
+    [';', '', '']
     """
-    parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
-    is_list = all(part[0].isalnum() and len(part) <= _LONGEST_PART for part in parts)
-    if not is_list or len(parts) < 2:
-        return ""
-    if mark := separator_in("must_include", text):
-        return mark
-    is_chinese, mark = has_cjk(text), separator_in("must_not_include", text)
-    is_listed = len(parts) > 2 or parts[1][0].islower() or (is_chinese and mark in ",、")
-    return mark if is_listed and all(part.count(" ") < 2 for part in parts) else ""
+    return found[1] if (found := _LISTED.fullmatch(text.strip())) else ""
 
 
-_LONGEST_PART: Final = 30
+_LISTED: Final = re.compile(r"[\w'’ -]{1,30}(?:([;|\n；])[\w'’ -]{1,30})+")
