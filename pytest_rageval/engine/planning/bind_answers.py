@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pytest_rageval.datasets.answer_fields import CONVERSATION
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric
-from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.metrics.refusals import CragScore
 from pytest_rageval.model import ANSWERABLE, Case, MetricColumn, Sample, finite_ends
@@ -171,7 +171,9 @@ def _check_right_answers(binding: Binding, metrics: Sequence[BoundMetric]) -> No
         others = ["acc", *(name for name in columns if name not in ("acc", metric.column.name))]
         if options.correct not in others:
             if not binding.may_be_left_out(options.correct):
+                named = resolve_metric(options.correct, others, binding.known_metrics)
                 message = unknown_name("metric", options.correct, others)
+                message = f"expected {named!r}, its name here" if named else message
                 binding.problem(f"metrics[{at}]: correct: {message}", "metrics", at)
             continue
         if measured is None:  # acc, which it computes itself

@@ -401,14 +401,20 @@ def test_a_metric_of_which_less_is_better_says_of_no_answer_that_it_is_right(
     assert "metrics[0]: correct: less is better of 'wrong', so that its wrong answers" in found
 
 
-@pytest.mark.parametrize("name", ["emm", "crag_score"])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        *((name, f"unknown metric '{name}'") for name in ("emm", "crag_score")),
+        ("exact_match", "expected 'em', its name here"),
+    ],
+)
 def test_a_metric_that_is_to_say_what_is_right_has_to_be_there(
-    problems: Callable[[str], list[str]], name: str
+    problems: Callable[[str], list[str]], name: str, problem: str
 ) -> None:
     """Each row was an error. One that is refused itself is no second problem."""
     rows = "dataset: [{answer: a, references: [b]}]\n"
     (found,) = problems(f"name: s\nmetrics: [{{crag_score: {{correct: {name}}}}}, em]\n{rows}")
-    assert f"metrics[0]: correct: unknown metric '{name}'" in found
+    assert f"metrics[0]: correct: {problem}" in found
     assert len(problems(f"name: s\nmetrics: [{{crag_score: {{correct: no}}}}, no]\n{rows}")) == 1
 
 
