@@ -1,4 +1,4 @@
-"""The question or the answer in a value that a span holds.
+"""The question, the answer or the documents in a value that a span holds.
 
 A value may be a text, an object of a program, messages of a chat, or JSON of these. Where it is not
 certain which of several texts is meant, none is. Of a call's arguments the first one is.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from itertools import takewhile
 from typing import Any, Final
 
 from pytest_rageval.datasets.cells import value_or_text
@@ -36,17 +36,28 @@ _ANSWER: Final = (
     *("output_text", "completion", "message", "messages", "choices", "generations", "candidates"),
     *("generated_text", "reply", "value", "return_values", "kwargs", "data"),
 )
+_DOCUMENTS: Final = (
+    *("documents", "docs", "contexts", "retrieved_contexts", "source_documents", "source_nodes"),
+    *("passages", "chunks", "nodes", "hits", "matches", "results", "result", "output", "outputs"),
+    *("data", "value", "content", "structuredContent"),
+)
+_CONTEXTS: Final = ("contexts", "retrieved_contexts", "source_documents", "retrieval_context")
+_TEXT: Final = (
+    *("content", "page_content", "text", "contents", "document.content", "pageContent"),
+    *("passage", "chunk", "chunk_text", "body"),
+)
+_INNER: Final = ("document", "node", "payload", "kwargs", "entity", "metadata", "_source")
+_ID: Final = ("id", "document.id", "doc_id", "document_id", "chunk_id", "id_", "_id", "node_id")
 _DEEPEST: Final = 8
 """How many objects and lists around a text are looked into."""
 _DEEPEST_CHAT: Final = 4
 """How many lists around a message are; LangChain's are lists of chats."""
+_DEEPEST_PASSAGE: Final = 3
+"""How many objects around the text of a passage are, such as hit, payload and document."""
 _LONGEST_NAME: Final = 60
 """A longer key is a text, and no name of a field."""
-_ENVELOPE: Final = frozenset({"code", "status", "status_code", "success", "ok", "errno"})
-_STATUS: Final = re.compile(
-    r"(?i)(?:ok|success(?:ful(?:ly)?)?|succeeded|done|completed|(?:操作|请求|查询)?成功)[.!。！]?"
-)
-"""What stands beside the answer in the reply of a service, and its message that says no more."""
+_REPR: Final = re.compile(r"<[\w.]+[ (][^<>]*>|<[A-Z]\w*\(.*\)>", re.DOTALL)
+"""How Python writes an object; HTML has text between two tags."""
 _HIDDEN: Final = re.compile(r"(?i)[\[<(_*]+\s*(?:redacted|masked)\s*[\])>_*]+|\*{3,}")
 """What exporters and masks write in place of a text."""
 
@@ -54,6 +65,14 @@ _HIDDEN: Final = re.compile(r"(?i)[\[<(_*]+\s*(?:redacted|masked)\s*[\])>_*]+|\*
 def is_hidden(text: str) -> bool:
     """Return whether a text stands in place of one that is not recorded, such as [REDACTED]."""
     return _HIDDEN.fullmatch(text.strip()) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A passage, with its id where it has one; "" is a text that is hidden, or not there."""
+
+    text: str
+    id: str | None = None
 
 
 def decoded(value: Any, *, is_json: bool = False) -> Any:
@@ -83,7 +102,7 @@ def question_in(value: Any, depth: int = _DEEPEST) -> str | None:
     if isinstance(value, str):
         spelled = decoded(value)
         if isinstance(spelled, str):
-            return text_or_none(value)
+            return _text(value)
         # A list that is no chat and no call is what somebody wrote: "[1, 2]".
         is_other = isinstance(spelled, Mapping) or _holds_objects(spelled) or _withholds(spelled)
         return question_in(spelled, depth) or (None if is_other or not spelled else value)
@@ -112,47 +131,9 @@ def _holds_objects(value: Any) -> bool:
     return any(isinstance(part, Mapping | list) for part in value)
 
 
-def _streamed(messages: list[Any]) -> str | None:
-    """Return the last text if its pieces are messages, as a stream has them; None for others."""
-    parts = list(takewhile(_is_of_assistant, reversed([*map(decoded, messages)])))[::-1]
-    parts = [part for part in parts if _message_id(part) in (None, _message_id(parts[-1]))]
-    texts = [_piece(part) for part in parts]
-    are_pieces = (
-        {role_of(part) for part in parts} == {"aimessagechunk"}
-        or any(part.get("done") is False for part in parts)  # of Ollama
-        or any(text[:1] == " " for text in texts[1:])
-    )
-    return "".join(texts) if are_pieces else None
-
-
-def _is_of_assistant(message: Any) -> bool:
-    return isinstance(message, Mapping) and role_of(message) in _ASSISTANT
-
-
-def _message_id(message: Mapping[str, Any]) -> str | None:
-    """Return the id that pieces of one message share; that of LangChain's class is a list."""
-    inner = message.get("kwargs")
-    name = (inner if isinstance(inner, Mapping) else message).get("id")
-    return name if isinstance(name, str) else None
-
-
-def _piece(message: Mapping[str, Any]) -> str:
-    """Return the text of a message as it is: a piece may be a blank."""
-    inner = (message.get(name) for name in ("message", "kwargs", "data"))
-    around = [message, *(part for part in inner if isinstance(part, Mapping))]
-    plain = (part.get("content", part.get("text")) for part in around)
-    return next((text for text in plain if isinstance(text, str)), "") or message_text(message)
-
-
 def _answered(chat: _Chat) -> str | None:
     """Return what the assistant says last."""
     return next((text for role, text in reversed(chat) if role in _ASSISTANT), None)
-
-
-def _last_but_one(chat: _Chat) -> str | None:
-    """Return what the assistant says before its last text, where nobody else says anything."""
-    alone = len(chat) > 1 and all(role in _ASSISTANT for role, _ in chat)
-    return chat[-2][1] if alone else _answered(chat)
 
 
 def _left_open(chat: _Chat) -> str | None:
@@ -182,40 +163,19 @@ def answer_in(
     if isinstance(value, str):
         spelled = decoded(value)
         found = None if isinstance(spelled, str) else answer_in(spelled, depth, of_chat)
-        return found or (None if _withholds(spelled) else text_or_none(value))
+        return found or (None if _withholds(spelled) else _text(value))
     if depth and isinstance(value, list):
         if chat := _chat(value):
-            return _streamed(value) or of_chat(chat)
+            return of_chat(chat)
         return answer_in(value[0], depth - 1, of_chat) if len(value) == 1 else None
     if not depth or not isinstance(value, Mapping) or _is_of_another(value, _ASSISTANT):
         return None
-    names = tuple(name for name in _ANSWER if name != "message" or not _says_status(value))
-    return _named(value, names, "answer", partial(answer_in, of_chat=of_chat), depth)
+    return _named(value, _ANSWER, "answer", partial(answer_in, of_chat=of_chat), depth)
 
 
 def left_open_in(value: Any) -> str | None:
     """Return what is read as the answer, or a question behind it in its chat."""
     return answer_in(value, of_chat=_left_open)
-
-
-def last_but_one_in(value: Any) -> str | None:
-    """Return what is read as the answer, or a text before it in a list of the assistant's."""
-    return answer_in(value, of_chat=_last_but_one)
-
-
-def _says_status(value: Mapping[str, Any]) -> bool:
-    """Return whether the ``message`` is of an envelope, and the answer is in its ``data``."""
-    message, data = value.get("message"), decoded(value.get("data"))
-    if not isinstance(message, str):
-        return False
-    is_plain = _STATUS.fullmatch(message.strip()) is not None
-    if isinstance(data, str):
-        return (is_plain or "code" in value) and bool(data.strip())
-    is_envelope = is_plain or not _ENVELOPE.isdisjoint(value)
-    return isinstance(data, Mapping) and any(
-        _is_named(name, "answer") or (is_envelope and name in _ANSWER and isinstance(part, str))
-        for name, part in data.items()
-    )
 
 
 def _withholds(value: Any) -> bool:
@@ -256,8 +216,7 @@ def _is_named(name: Any, field: str) -> bool:
     return known is not None and known[0] == field
 
 
-def text_or_none(value: str) -> str | None:
-    """Return a text; None for a blank one, and for a mask."""
+def _text(value: str) -> str | None:
     return value if value.strip() and not is_hidden(value) else None
 
 
@@ -265,7 +224,7 @@ def _first_text(values: list[Any]) -> str | None:
     """Return the first argument of a call, if it is a text; of several messages, none."""
     if any(isinstance(part, Mapping) for part in values):
         return None
-    return text_or_none(values[0]) if values and isinstance(values[0], str) else None
+    return _text(values[0]) if values and isinstance(values[0], str) else None
 
 
 def messages_in(value: Any, depth: int = _DEEPEST_CHAT) -> Iterator[tuple[str, str]]:
@@ -306,7 +265,7 @@ def role_of(message: Mapping[str, Any]) -> str:
 def message_text(message: Any, depth: int = _DEEPEST) -> str:
     """Return the text of a message, its parts on lines of their own; "" for none."""
     if isinstance(message, str):
-        return message if text_or_none(message) else ""
+        return message if _text(message) else ""
     if not depth:
         return ""
     if isinstance(message, list):
@@ -319,3 +278,147 @@ def message_text(message: Any, depth: int = _DEEPEST) -> str:
     inner = ("message", "message_content", "message_content.text", "kwargs", "data")
     texts = (message_text(message[name], depth - 1) for name in inner if name in message)
     return next(filter(None, texts), "")
+
+
+def documents_in(value: Any, *, is_retrieval: bool) -> list[Document] | None:
+    """Return the passages in the output of a step, best first.
+
+    [] where a retrieval's output says that nothing was found, None where it does not say what was.
+
+    ``is_retrieval``: the step says that it retrieves. Then bare texts are passages, too; else only
+    objects with a text are.
+
+    >>> documents_in([{"id": 7, "text": "Mondays"}], is_retrieval=False)
+    [Document(text='Mondays', id='7')]
+    """
+    value = decoded(value)
+    found = _documents(value, is_retrieval, _DEEPEST)
+    may_be_empty = found is None and is_retrieval and isinstance(value, Mapping) and value
+    return [] if may_be_empty and not _holds_anything(value) else found
+
+
+def _holds_anything(value: Any, depth: int = _DEEPEST) -> bool:
+    """Return whether a value has a text, or a list that is not empty, in it."""
+    if isinstance(value, Mapping) and depth:
+        return any(_holds_anything(part, depth - 1) for part in value.values())
+    return bool(value) and isinstance(value, str | list | Mapping)
+
+
+def contexts_in(value: Any) -> list[Document] | None:
+    """Return the passages that an output lists beside the answer, under a name of contexts."""
+    value = decoded(value)
+    if not isinstance(value, Mapping):
+        return None
+    named = (value[name] for name in _CONTEXTS if value.get(name))
+    found = (documents_in(part, is_retrieval=True) for part in named)
+    return next(filter(None, found), None)
+
+
+def _documents(value: Any, is_retrieval: bool, depth: int) -> list[Document] | None:
+    if not depth:
+        return None
+    if isinstance(value, str):
+        passage = _bare(value) if is_retrieval else None
+    elif isinstance(value, list):
+        return _listed(value, is_retrieval, depth)
+    elif isinstance(value, Mapping):
+        inner = _in_object(value, is_retrieval, depth)
+        if inner is not None:
+            return inner
+        passage = _document(value) if is_retrieval else None
+    else:
+        return None
+    return [passage] if passage and (passage.text or passage.id) else None
+
+
+def _bare(text: str) -> Document | None:
+    """Return the passage that a bare text is; None for a blank, null or an object's Python repr."""
+    is_passage = text.strip() and text != "null" and not _REPR.fullmatch(text.strip())
+    return Document(_text(text) or "") if is_passage else None
+
+
+def _in_object(value: Mapping[str, Any], is_retrieval: bool, depth: int) -> list[Document] | None:
+    if is_retrieval and isinstance(value.get("documents"), list):
+        found = _side_by_side(value)
+        if found:
+            return found
+    for name in _DOCUMENTS:
+        part = decoded(value.get(name))
+        if isinstance(part, list | Mapping):
+            found = _documents(part, is_retrieval, depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _listed(value: list[Any], is_retrieval: bool, depth: int) -> list[Document] | None:
+    if not value:
+        return [] if is_retrieval else None
+    if len(value) == 1 and isinstance(value[0], list) and not _is_scored(value[0]):
+        return _documents(value[0], is_retrieval, depth - 1)
+    found: list[Document] = []
+    for part in value:
+        item = decoded(part[0] if _is_scored(part) else part)
+        passage = _document(item)
+        if passage is None and is_retrieval:
+            passage = _bare(item) if isinstance(item, str) else _without_text(item)
+        if passage is None:
+            return None
+        found.append(passage)
+    return found if any(one.text or one.id for one in found) else None
+
+
+def _is_scored(part: Any) -> bool:
+    """Return whether a part is a document and its scores in a list; lists of documents are not."""
+    is_list = isinstance(part, list) and len(part) > 1
+    return is_list and all(isinstance(score, int | float) for score in part[1:])
+
+
+def _without_text(value: Any) -> Document | None:
+    """Return the passage that an object is without its text; None for a message of a chat."""
+    is_object = isinstance(value, Mapping) and "role" not in value
+    return Document("", _id_of(value)) if is_object else None
+
+
+def _side_by_side(value: Mapping[str, Any]) -> list[Document] | None:
+    """Return the passages of lists of texts and of ids, as Chroma gives them for one query."""
+    texts, ids = value["documents"], value.get("ids")
+    if len(texts) == 1 and isinstance(texts[0], list):
+        texts, ids = texts[0], ids[0] if isinstance(ids, list) and ids else None
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    if not isinstance(ids, list) or len(ids) != len(texts):
+        ids = [None] * len(texts)
+    found = [
+        Document(_text(text) or "", None if name is None else str(name))
+        for text, name in zip(texts, ids, strict=True)
+    ]
+    return found if any(one.text or one.id for one in found) else None
+
+
+def _document(value: Any, depth: int = _DEEPEST_PASSAGE) -> Document | None:
+    """Return the passage that an object is; None for one without a text, and for a message."""
+    if not isinstance(value, Mapping) or "role" in value:
+        return None
+    for name in _TEXT:
+        text = value.get(name)
+        if isinstance(text, str) and _text(text):
+            return Document(text, _id_of(value))
+    for name in _INNER if depth else ():
+        part = value.get(name)
+        if name == "document" and isinstance(part, str) and _text(part):
+            return Document(part, _id_of(value))
+        inner = _document(part, depth - 1)
+        if inner:
+            return Document(inner.text, _id_of(value) or inner.id)
+    return None
+
+
+def _id_of(value: Mapping[str, Any]) -> str | None:
+    for name in _ID:
+        found = value.get(name)
+        if isinstance(found, str | int) and not isinstance(found, bool) and str(found).strip():
+            return str(found)
+    inner = value.get("metadata", value.get("document.metadata"))
+    inner = decoded(inner)
+    return _id_of(inner) if isinstance(inner, Mapping) else None

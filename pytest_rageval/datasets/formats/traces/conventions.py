@@ -11,14 +11,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.datasets.formats.traces.content import (
+    Document,
     answer_in,
+    contexts_in,
     decoded,
+    documents_in,
     is_hidden,
-    last_but_one_in,
     left_open_in,
     question_in,
 )
-from pytest_rageval.datasets.formats.traces.passages import Document, contexts_in, documents_in
 from pytest_rageval.datasets.formats.traces.span import Span, as_number, list_at, pick
 
 
@@ -275,11 +276,6 @@ def answer_of(span: Span) -> str | None:
 def left_open_of(span: Span) -> str | None:
     """Return the answer in the span's output, or a question behind it in its chat."""
     return next(filter(None, map(left_open_in, _values(span, "output"))), None)
-
-
-def last_but_one_of(span: Span) -> str | None:
-    """Return the answer in the span's output, or the text before it in a list of them."""
-    return next(filter(None, map(last_but_one_in, _values(span, "output"))), None)
 
 
 def input_of(span: Span) -> Any:

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_rageval.datasets.formats.traces.conventions import (
-    answer_of,
-    last_but_one_of,
-    left_open_of,
-    output_of,
-)
+from pytest_rageval.datasets.formats.traces.conventions import answer_of, left_open_of, output_of
 from pytest_rageval.datasets.formats.traces.rows import request_roots
 from pytest_rageval.datasets.formats.traces.trace import Trace
 
@@ -23,14 +18,6 @@ def is_open(trace: Trace, fields: Mapping[str, Any]) -> bool:
     asked = left_open_of(gave[-1]) if gave else None
     question, answer = fields["question"] or "", fields["answer"]
     return asked is not None and asked != answer and asked.strip() == question.strip()
-
-
-def is_last_of_several(trace: Trace, fields: Mapping[str, Any]) -> bool:
-    """Return whether the answer is the last of several texts, with nobody else's between them."""
-    gave = [span for span in request_roots(trace) if output_of(span) is not None]
-    gave = gave or [span for span in trace.steps() if span.kind == "llm" and answer_of(span)]
-    before = last_but_one_of(gave[-1]) if gave else None
-    return before not in (None, fields["answer"]) and answer_of(gave[-1]) == fields["answer"]
 
 
 def failed_behind(trace: Trace) -> str:

@@ -376,13 +376,6 @@ def _doubts(file: DataFile, traces: Sequence[Trace], rows: Sequence[TraceRow]) -
             f"without an answer to its question, first {is_open[0].fields['id']}: what was said "
             "before the question is read as the answer; leave such traces out"
         )
-    several = [row for trace, row in answered if doubts.is_last_of_several(trace, row.fields)]
-    if several:
-        yield (
-            f"{_place(file, several[0].line)}: {_count(len(several), 'trace')} whose output is a "
-            f"list of texts, first {several[0].fields['id']}: the last of them is read as the "
-            "answer; if they are pieces of it, export the whole text"
-        )
     failed = [(row, said) for trace, row in answered if (said := doubts.failed_behind(trace))]
     if failed:
         row, names = failed[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.datasets.formats.traces.content import decoded, is_hidden
+from pytest_rageval.datasets.formats.traces.content import Document, decoded, is_hidden
 from pytest_rageval.datasets.formats.traces.conventions import (
     answer_of,
     contexts_of,
@@ -25,7 +25,6 @@ from pytest_rageval.datasets.formats.traces.conventions import (
     question_of,
     text_at,
 )
-from pytest_rageval.datasets.formats.traces.passages import Document
 from pytest_rageval.datasets.formats.traces.span import Span
 from pytest_rageval.datasets.formats.traces.trace import Trace
 from pytest_rageval.errors import shorten

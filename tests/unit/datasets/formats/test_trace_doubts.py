@@ -376,23 +376,3 @@ def test_what_is_told_of_traces_is_counted(load: Load) -> None:
     assert [*load("t.jsonl", lines(*records)).warnings] == [f"t.jsonl:1: 3 traces {OPEN}"]
     mapped = load("t.jsonl", lines(*records), key_map={"answer": "trace_name"})
     assert [*mapped.warnings] == []
-
-
-@pytest.mark.parametrize(
-    ("messages", "several"),
-    [
-        (chat("", "六", "", "欧元")[1::2], 1),
-        (chat("", "Let me see.", "", "欧元")[1::2], 1),
-        (chat("", "欧元")[1:], 0),
-        (chat("Price?", "Six.", "And now?", "欧元"), 0),
-        ([*chat("", "Let me see.")[1:], FOUND, *chat("", "欧元")[1:]], 0),
-    ],
-)
-def test_the_last_of_several_texts_is_told(
-    load: Load, messages: list[Record], several: int
-) -> None:
-    """They may be pieces of one answer, or what an agent says on its way."""
-    dataset = load("t.jsonl", lines(span("root", None, 0, "AGENT", asked="Price?", said=messages)))
-    assert only(dataset).answer == "欧元"
-    told = "t.jsonl:1: 1 trace whose output is a list of texts, first t1: the last of them is read"
-    assert [told in text for text in dataset.warnings] == [True] * several
