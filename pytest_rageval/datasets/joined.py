@@ -45,8 +45,8 @@ def merged(
 
     ``split`` are the marks that divide texts, by field.
 
-    Contexts and ids of all rows become lists, by rank where they have one, expected ids with their
-    grades; other columns too where the rows differ. A row without a value is broken.
+    Contexts and ids of all rows become lists, expected ids with their grades; other columns too
+    where the rows differ. A row without a value is broken.
     """
     groups: dict[str, list[Row]] = {}
     broken: list[BrokenRow] = []
@@ -64,7 +64,7 @@ def merged(
 
 
 def _one_row(group: list[Row], key_map: Mapping[str, str], split: Mapping[str, str]) -> Row:
-    first, group = group[0], _by_rank(group)
+    first = group[0]
     mapped = {column: name for name, column in key_map.items()}
     fields: dict[str, Any] = {}
     flaw = next((row.flaw for row in group if row.flaw), "")
@@ -75,15 +75,6 @@ def _one_row(group: list[Row], key_map: Mapping[str, str], split: Mapping[str, s
         except BadValueError as error:
             flaw = flaw or str(error)
     return replace(first, fields=fields, flaw=flaw)
-
-
-def _by_rank(group: list[Row]) -> list[Row]:
-    """Return rows in the order of their ``rank``, if each has a whole number of its own there."""
-    cells = [value_text(row.fields.get("rank")).removesuffix(".0") for row in group]
-    if not all(cell.isdecimal() and len(cell) < 10 for cell in cells):
-        return group
-    ranks = dict(zip(map(int, cells), group, strict=True))
-    return [ranks[rank] for rank in sorted(ranks)] if len(ranks) == len(group) else group
 
 
 def _one_value(

@@ -190,25 +190,6 @@ def test_rows_of_one_passage_each_are_merged(join: Join, tmp_path: Path) -> None
     assert second.metadata == {"rank": "1"}
 
 
-@pytest.mark.parametrize(
-    ("ranks", "order"),
-    [
-        ("10 9 1", "d3 d2 d1"),
-        ("2.0 0 1", "d2 d3 d1"),
-        ("2 1 1", "d1 d2 d3"),  # of two searches
-        ("2 1 -", "d1 d2 d3"),
-        ("0.2 0.1 0.9", "d1 d2 d3"),  # ts_rank of PostgreSQL: the highest is the best
-    ],
-)
-def test_merged_rows_are_in_the_order_of_their_rank(tmp_path: Path, ranks: str, order: str) -> None:
-    """A table that is sorted by another column has its own order; the rows count from the first."""
-    rows = (f"q1,d{at},{rank}\n" for at, rank in enumerate(ranks.split(), start=1))
-    text = "qid,retrieved_ids,rank\n" + "".join(rows).replace("-", "")
-    found = merge(tmp_path, text)
-    assert samples(found)[0].retrieved_ids == tuple(order.split())
-    assert list(found.lines) == [2]
-
-
 def test_merged_rows_with_different_answers_are_invalid(tmp_path: Path) -> None:
     """W5: and a row without a value for the column, too."""
     text = "id,answer\nq1,a\nq1,b\n,c\nq2,d\n"
