@@ -138,10 +138,7 @@ class Doubled(dict[str, Any]):
     def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         names = Counter(key for key, _ in pairs)
-        twice = [key for key, count in names.items() if count > 1]
-        parts = {key for key, value in pairs if isinstance(value, dict | list)}
-        self.key = next(filter(parts.__contains__, twice), twice[0])
-        self.may_lose_rows = self.key in parts
+        self.key = next(key for key, count in names.items() if count > 1)
 
     @property
     def reason(self) -> str:
@@ -253,8 +250,7 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
 
     Adds a note to the file if the run that wrote it was unfinished, or if it is one page of an
     export. ``doubled`` are the objects with a key twice, which have lost a value. In a row this
-    breaks the row alone. Elsewhere the file is refused, but for a list in which the lost value was
-    neither a list nor an object: that is noted.
+    breaks the row alone; elsewhere in a document that is an object, the file is refused.
     """
     try:
         rows = rows_in(document, file.spec.rows_at, file.section)
@@ -264,12 +260,9 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
         file.notes.append(f"{file.shown}: {note}")
     if doubled:
         in_rows = {id(inner) for inner in _all_doubled(rows)}
-        lost = [twice for twice in doubled if id(twice) not in in_rows]
-        for twice in lost:
-            if isinstance(document, dict) or twice.may_lose_rows:
-                raise file.refuse(twice.reason)
-        told = (f"{file.shown}: {twice.reason}: the last one counts" for twice in lost[:1])
-        file.notes.extend(told)
+        lost = next((twice for twice in doubled if id(twice) not in in_rows), None)
+        if lost is not None:
+            raise file.refuse(lost.reason)
     if file.spec.rows_at is None and isinstance(document, dict) and file.section == "dataset":
         _note_other_pages(document, rows, file)
     return rows

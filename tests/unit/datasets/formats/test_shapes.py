@@ -313,19 +313,8 @@ def test_a_key_that_is_there_twice_outside_of_rows_is_refused(refused: Refused) 
     for rows_at in ("[0].rows", "[*].rows", "[*].rows[*]"):
         (problem,) = refused("r.json", twice, rows_at=rows_at)
         assert problem == "r.json: the key 'rows' is there twice in one object"
-    both = f'[{{"n": 1, "n": 2, "rows": [{row}], "rows": []}}]'
-    (problem,) = refused("r.json", both, rows_at="[*].rows")
-    assert problem == "r.json: the key 'rows' is there twice in one object"
     columns = '{"question": {"0": "a", "0": "b"}, "answer": {"0": "c"}}'
     assert "the key '0' is there twice" in refused("r.json", columns)[0]
-
-
-def test_a_key_beside_rows_that_is_there_twice_is_told(load: Load) -> None:
-    """Each has one value, so that no rows are lost."""
-    found = load("r.json", f'[{{"n": 1, "n": 2, "rows": {json.dumps(ROWS)}}}]', rows_at="[*].rows")
-    assert [case.metadata["n"] for case in found.cases] == [2] * len(ROWS)
-    told = "r.json: the key 'n' is there twice in one object: the last one counts"
-    assert found.warnings == (told,)
 
 
 def test_a_key_that_is_there_twice_in_a_row_under_a_key_makes_it_invalid(invalid: Invalid) -> None:
