@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
@@ -349,9 +350,10 @@ def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]
         value = {"prompts": [{"raw": raw, "label": label} for raw, label in value.items()]}
         config = Part(value, config.tree)
     found: list[Prompt] = []
+    numbers = count(1)  # of all texts, taken or not
     for part in config.of("prompts").parts():
         try:
-            found += _prompts(part, folder, len(found), notes)
+            found += _prompts(part, folder, numbers, notes)
             for key in (
                 sorted(part.value.keys() - _PROMPT_KEYS) if isinstance(part.value, dict) else ()
             ):
@@ -361,7 +363,9 @@ def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]
     return found
 
 
-def _prompts(part: Part, folder: Folder, before: int, notes: ImportNotes) -> Iterator[Prompt]:
+def _prompts(
+    part: Part, folder: Folder, numbers: Iterator[int], notes: ImportNotes
+) -> Iterator[Prompt]:
     value = part.value
     given = value if isinstance(value, dict) else {}
     raw = given.get("raw", given.get("id", "")) if given else str(value)
@@ -369,7 +373,7 @@ def _prompts(part: Part, folder: Folder, before: int, notes: ImportNotes) -> Ite
     file = re.sub(r"^(?:file://)?(?:\./)?", "", str(raw))
     names = tuple(str(name) for name in (label, given.get("id"), raw, file) if name)
     texts = list(_texts(str(raw), folder))
-    for at, text in enumerate(texts, start=before + 1):
+    for text, at in zip(texts, numbers, strict=False):
         try:
             system, user = _turns(text)
             for turn in (system or "", user):

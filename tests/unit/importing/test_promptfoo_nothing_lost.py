@@ -392,7 +392,7 @@ options:
 def test_only_a_text_file_is_several_prompts(tmp_path: Path) -> None:
     """[E22] Lines of Markdown separate none; tables of prompts and keys of one are listed.
 
-    So is one prompt of a file that cannot be taken, alone.
+    So is one prompt of a file that cannot be taken, alone; the others keep their numbers.
     """
     found = imported(
         tmp_path,
@@ -410,6 +410,7 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
     )
     shown = [one["target"]["prompt"] for one in found.scenario["variants"].values()]
     assert shown == ["A {question}", "B {question}", "C\n---\n{question}"]
+    assert [name.rpartition("-")[2] for name in found.scenario["variants"]] == ["1", "3", "4"]
     assert [where for where, _ in found.notes] == ["bot.yaml:2", "bot.yaml:3", "bot.yaml:4"]
     assert found.notes[0][1].startswith("prompt '{% if q %}X{% endif %}': {% if q %} is more than")
 
