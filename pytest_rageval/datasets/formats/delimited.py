@@ -199,11 +199,11 @@ class _Records:
         if any(line.count(self._delimiter) != self.width - 1 for line in self._of_record):
             return
         rows = [line.split(self._delimiter) for line in self._of_record]
-        # In prose, a blank follows a comma. Some rows may have blank cells, if others have none.
-        is_prose = self._delimiter == "," and any(", " in line for line in self._of_record)
+        # Some rows may have blank cells, if others have none.
         blank = sum(not all(map(str.strip, row)) for row in rows)
         has_keys = all(row[0].strip() for row in rows)
-        if has_keys and not is_prose and len(rows) - blank > 2 * bool(blank):
+        may_be = self._delimiter != "," or _have_like_keys(rows)
+        if has_keys and may_be and len(rows) - blank > 2 * bool(blank):
             self._is_told = True
             self._file.notes.append(
                 f"{self._file.shown}:{self.line}: a cell holds lines that look like rows, and ends "
@@ -311,6 +311,23 @@ class _Records:
         if last == self.line:
             return reason
         return f"{reason} on line {last}; is the quote on line {self.line} closed?"
+
+
+def _have_like_keys(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether most of two lines or more, cut at their commas, begin as the first one does.
+
+    Prose, addresses and amounts have commas too; in prose, a blank follows one.
+    """
+    first, *others = (_signs(row[0]) for row in rows)
+    is_prose = any(cell.startswith(" ") for row in rows for cell in row[1:])
+    return not is_prose and len(others) > 1 and 2 * others.count(first) > len(others)
+
+
+def _signs(cell: str) -> set[str]:
+    """Return the kinds of signs in a cell; of a sentence, those at both ends."""
+    text = cell.strip('" ')
+    ends = text if text.isascii() and " " not in text else f"{text[:1]} {text[-1:]}"
+    return {"0" if sign.isdigit() else "a" if sign.isalpha() else sign for sign in ends}
 
 
 def _or_missing(cell: str) -> str | None:

@@ -352,6 +352,24 @@ def test_texts_over_lines_in_a_csv_are_no_rows(load: Load, rows: str, mark: str)
     assert [case.question for case in found.cases if isinstance(case, Sample)][-1] == "s"
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "第一\n甲,乙,丙",
+        "1\n2,500,000",
+        "x\n12 Main St,Springfield,IL",
+        "x\n12 Main St,Springfield,IL\n5 High St,Salem,MA",
+        "see\nfoo,1,2\nbar,3,4",
+        "q\nq2,r",
+    ],
+)
+@pytest.mark.parametrize("key", ["q1", "1-a", "Where is it?", "在哪里？"])
+def test_parts_of_a_text_between_commas_are_no_rows(load: Load, key: str, cell: str) -> None:
+    """A row begins as those around it do; two lines are too few to tell."""
+    found = load("r.csv", f'question,answer,references\n{key},a,"{cell}"\ns,a,b\n')
+    assert (found.warnings, len(found.cases)) == ((), 2)
+
+
 @pytest.mark.parametrize("mark", [";", "\t", ","])
 @pytest.mark.parametrize("blank", ["r2", ""])
 def test_rows_between_two_quotes_of_texts_in_a_csv_are_a_warning(
