@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -161,8 +161,10 @@ class Answers:
 
         Where ``extra_rows`` are ignored, rows without a key are, too, and a key may repeat that no
         row of the first file has (``check_joined`` refuses others).
-        ``of_answers`` are the fields that the scenario has read beside those that all data have.
+        ``of_answers`` are the fields that the scenario has read beside those that all data have,
+        ``warnings`` what the reader of the file says once it has read the rows.
         """
+        warnings: Sequence[str] = (),
         self.sha256 = sha256
         self._spec = spec
         self._shown = shown
@@ -171,6 +173,7 @@ class Answers:
         self._columns: dict[str, str] = {}
         """By name in the joined rows, with the prefix, the column of this file."""
         self._own: dict[str, None] = {}
+        self.warnings = warnings
         self.filled: set[str] = set()
         """The columns of the first file with a value in any row."""
         self._differing = Counter[str]()

@@ -32,13 +32,7 @@ from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
-from pytest_rageval.scenario.fields import (
-    FIELD_ALIASES,
-    GRADE,
-    NO_GRADE,
-    OF_ANSWERS,
-    WITH_ANSWERS,
-)
+from pytest_rageval.scenario.fields import FIELD_ALIASES, GRADE, NO_GRADE, OF_ANSWERS, WITH_ANSWERS
 from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.text.json_value import head_of
 
@@ -163,6 +157,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         shown,
         warnings=(
             *source.notes,
+            *(second.warnings if second else ()),
             *_of_two_names(key_map, shown),
             *_of_another_answer(spec, key_map.columns, of_answers.difference(brought), shown),
             *_of_turns(key_map, shown),
@@ -228,7 +223,7 @@ def _answers(
             name: column.removeprefix(answers.prefix) for name, column in spec.key_map.items()
         }
         rows = merged(rows, answers.key, unprefixed, spec.split)
-    return Answers(answers, file.shown, rows, file.sha256().digest(), of_answers)
+    return Answers(answers, file.shown, rows, file.sha256().digest(), of_answers, file.notes)
 
 
 def answers_file(answers: AnswersSpec, base_dir: Path, where: str) -> DataFile:

@@ -436,6 +436,12 @@ def test_the_second_file_says_what_it_does_not_know(join: Join) -> None:
     assert "trace q1: what its step 'find' found" in first.metadata["unrecorded_search"]
 
 
+def test_what_the_reader_of_the_second_file_notes_is_a_warning(join: Join) -> None:
+    """So are rows that a stray quote took into a cell, and sheets that are not read."""
+    found = join(given="id,answer,\nq1,a,x\nq2,b,\n", name="given.csv")
+    assert found.warnings == ("given.csv:2: column 3 has no name, and is not read",)
+
+
 CITED = "id,question,reference,citations,confidence,retrieved_ids\nq1,?,a,[1],0.9,d1\n"
 OF_ANSWERS = frozenset({"citations", "confidence"})
 
