@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, Final, NamedTuple
 
 from pytest_rageval import extras
@@ -18,7 +18,7 @@ from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.headers import Header, needs_second, read_header
 from pytest_rageval.errors import listed, unknown_name
 from pytest_rageval.model import duration_text
-from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.scenario.column_names import name_key, read_field
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_OF
 
 
@@ -221,16 +221,21 @@ def _sheet(book: Any, file: DataFile) -> Any:
     return book[wanted]
 
 
+_LINES_ABOVE: Final = 6
+"""In how many lines of another sheet the names of columns are looked for, below a title."""
+
+
 def _note_sheets(file: DataFile, read: Any, header: Sequence[str]) -> None:
     """Add a note if other sheets, that can be seen, have rows below two names of the header."""
     if file.spec.sheet is not None or file.section not in ("dataset", "answers"):
         return
-    found = []
+    found, names = [], {name_key(name) for name in header} - {""}
     for sheet in read.parent.worksheets:
         if sheet.sheet_state == "visible" and sheet.title != read.title:
             with suppress(*_DAMAGE):  # nobody asked for this one
-                names, *rows = map(_texts, sheet.iter_rows(max_row=2))
-                if len({*header}.intersection(names) - {""}) > 1 and any(map(any, rows)):
+                lines = map(_texts, sheet.iter_rows(max_row=2 * _LINES_ABOVE))
+                above = takewhile(lambda texts: len(names & {*map(name_key, texts)}) < 2, lines)
+                if sum(1 for _ in above) < _LINES_ABOVE and any(map(any, lines)):
                     found.append(repr(sheet.title))
     if found:
         way = "write dataset.sheet: NAME for the one that is meant"

@@ -23,7 +23,10 @@ Samples = Callable[..., list[Sample]]
 Refused = Callable[..., list[str]]
 
 
-def workbook(*rows: Sequence[Any], sheet: str = "Sheet", more: bool = False) -> bytes:
+def workbook(
+    *rows: Sequence[Any], sheet: str = "Sheet", more: bool = False, above: int = 0
+) -> bytes:
+    """Return a workbook; with ``more``, a sheet of one row, below lines ``above`` its header."""
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.title = sheet
@@ -31,6 +34,8 @@ def workbook(*rows: Sequence[Any], sheet: str = "Sheet", more: bool = False) -> 
         book.active.append(list(cells))
     if more:
         other = book.create_sheet("Other")
+        for _ in range(above):
+            other.append(["Questions of May"])
         other.append(["answer", "references"])
         other.append(["other", "x"])
     packed = io.BytesIO()
@@ -226,19 +231,22 @@ def test_a_sheet_is_chosen_by_its_name(samples: Samples, refused: Refused) -> No
 
 
 @pytest.mark.parametrize(
-    ("header", "keys", "said"),
+    ("header", "keys", "above", "said"),
     [
-        (["answer", "references"], {}, True),
-        (["references", "note", "answer"], {}, True),
-        (["answer", "note"], {}, False),  # of another table
-        (["answer", "references"], {"sheet": "Main"}, False),
+        (["answer", "references"], {}, 0, True),
+        (["references", "note", "answer"], {}, 5, True),
+        (["Answer ", "References"], {}, 1, True),
+        (["answer", "note"], {}, 0, False),  # of another table
+        (["answer", "references"], {}, 6, False),
+        (["answer", "references"], {"sheet": "Main"}, 0, False),
     ],
 )
 def test_rows_on_another_sheet_are_told(
-    load: Load, header: list[str], keys: dict[str, Any], said: bool
+    load: Load, header: list[str], keys: dict[str, Any], above: int, said: bool
 ) -> None:
     """They are often those of another month; a named sheet is the one that is meant."""
-    content = workbook(header, [*"xyz"[: len(header)]], sheet="Main", more=True)
+    row = [*"xyz"[: len(header)]]
+    content = workbook(header, row, sheet="Main", more=True, above=above)
     warnings = (
         "r.xlsx: only the sheet 'Main' is read; 'Other' has rows below such names, too: write "
         "dataset.sheet: NAME for the one that is meant",
