@@ -259,6 +259,9 @@ def _row(
 _PERCENT: Final = re.compile(r"[#,0]*0(?:\.[0#]+)? ?%")
 _GROUPED: Final = re.compile(r"[#0],[#0]{3}")
 _CLOCK: Final = re.compile(r"(?:\[\$[^\]]*\])?hh?:mm(?:;@)?", re.IGNORECASE)
+_LITERAL: Final = re.compile(r'\\|"|\[\$[^\]]*\]')
+"""What marks a sign of a number format as one to show, and the language it is for."""
+
 _SAID: Final = re.compile(r"\d\s?%|(?<![\d:])\d\d?:\d\d(?![\d:])")
 """A percent or a time in a text: what is compared with it should say it that way, too."""
 
@@ -279,7 +282,8 @@ class _CellNotes:
         self._named = {at for at, name in enumerate(names) if name}
         self._compared = [at for at, name in enumerate(fields) if name in ("answer", "references")]
         self._judging = [at for at, name in enumerate(fields) if name in _JUDGING]
-        self._checks = [at for at, name in enumerate(fields) if name in CHECK_FIELDS]
+        searched = {*CHECK_FIELDS} - {"must_satisfy"}  # which a judge reads
+        self._checks = [at for at, name in enumerate(fields) if name in searched]
         self._untold = [self._of_error, self._of_shown, self._of_check]
 
     def look_at(self, record: Sequence[Any], line: int) -> None:
@@ -347,7 +351,8 @@ def _shows_another(cell: Any, *, as_text: bool = False) -> bool:
         is_grouped = as_text and abs(cell.value) >= 1000 and _GROUPED.search(form) is not None
         return is_grouped or _PERCENT.search(form) is not None
     if isinstance(cell.value, datetime.date):
-        is_iso = "yyyy-mm-dd" in _number_format(cell).lower() and "T" not in _cell(cell.value)
+        form = _LITERAL.sub("", _number_format(cell)).lower()
+        is_iso = "yyyy-mm-dd" in form and "T" not in _cell(cell.value)
         return as_text and not is_iso
     is_time = isinstance(cell.value, datetime.time) and not cell.value.second
     return is_time and _CLOCK.fullmatch(_number_format(cell)) is not None

@@ -264,6 +264,7 @@ DAY = datetime.date(2024, 3, 1)
         (1250, '"$"#,##0.00', "number and is read as 1250;"),
         # as it is shown, or a part of that
         (DAY, "yyyy-mm-dd", ""),
+        (DAY, r"[$-409]yyyy\-mm\-dd;@", ""),
         (datetime.datetime(2024, 3, 1), "yyyy-mm-dd h:mm:ss", ""),
         (50, '"$"#,##0', ""),
         (1250, "0", ""),
@@ -276,10 +277,13 @@ def test_a_check_that_is_read_otherwise_than_it_is_shown_is_told(
 ) -> None:
     """No answer holds 0.125 where the sheet says 12.5%, so what must not be said passes."""
     names = ["question", "answer", "must_not_include"]
-    found = load("r.xlsx", workbook(names, ["q", "a", None], ["q", "a", check], C3=form)).warnings
+    rows = [["q", "a", None], ["q", "a", check]]
+    found = load("r.xlsx", workbook(names, *rows, C3=form)).warnings
     assert [f"r.xlsx:3: the cell C3 shows a {said}" in text for text in found] == [True] * bool(
         said
     )
+    names[2] = "must_satisfy"  # is judged
+    assert load("s.xlsx", workbook(names, *rows, C3=form)).warnings == ()
 
 
 # Headers
