@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +10,13 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.cells import BadValueError, is_filled, is_missing, read_mark
+from pytest_rageval.datasets.cells import (
+    BadValueError,
+    is_filled,
+    is_missing,
+    read_mark,
+    value_or_text,
+)
 from pytest_rageval.datasets.id_cells import raw_ids, reference_ids
 from pytest_rageval.datasets.ids import as_number, grade_column
 from pytest_rageval.datasets.key_map import read_cell
@@ -156,6 +163,7 @@ class Answers:
         rows: Iterable[Row | BrokenRow],
         sha256: bytes,
         of_answers: Collection[str] = (),
+        warnings: Sequence[str] = (),
     ) -> None:
         """Take the rows; raises ScenarioError for broken ones, and for a missing or repeated key.
 
@@ -164,8 +172,8 @@ class Answers:
         ``of_answers`` are the fields that the scenario has read beside those that all data have,
         ``warnings`` what the reader of the file says once it has read the rows.
         """
-        warnings: Sequence[str] = (),
         self.sha256 = sha256
+        self.warnings = warnings
         self._spec = spec
         self._shown = shown
         self._of_answers = frozenset(of_answers)
@@ -173,7 +181,6 @@ class Answers:
         self._columns: dict[str, str] = {}
         """By name in the joined rows, with the prefix, the column of this file."""
         self._own: dict[str, None] = {}
-        self.warnings = warnings
         self.filled: set[str] = set()
         """The columns of the first file with a value in any row."""
         self._differing = Counter[str]()
@@ -365,11 +372,23 @@ class Answers:
 
 
 def _is_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal, also where a table has a number as text."""
+    """Return whether two values are equal, also where a table has one as text, or a day as time."""
     try:
-        return value_text(one) == value_text(other) or float(one) == float(other)
+        return bool(_plain(one) == _plain(other)) or float(one) == float(other)
     except (TypeError, ValueError):
         return False
+
+
+_MIDNIGHT: Final = re.compile(r"(?<=\d-\d\d)[T ]00:00(:00(\.0+)?)?(Z|\+00:00)?$")
+
+
+def _plain(value: Any) -> Any:
+    """Return the list or object that a value is or spells, else its text."""
+    value = value_or_text(value)
+    if isinstance(value, list | Mapping):
+        return value
+    text = _MIDNIGHT.sub("", value_text(value))
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 def _is_given(column: str, key_map: Mapping[str, str]) -> bool:

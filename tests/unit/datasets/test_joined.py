@@ -499,6 +499,13 @@ def test_what_both_files_say_of_a_row_must_be_the_same(refused: Callable[..., st
     [
         ("1", '"answer": "a", "took": 9', "in given.jsonl in 1 row, and those of gold.csv count"),
         ("1.50", '"answer": "a", "took": 1.5', ""),
+        ("FALSE", '"answer": "a", "took": false', ""),
+        ("FALSE", '"answer": "a", "took": true', "in 1 row"),
+        ("easy", '"answer": "a", "took": "Easy"', "in 1 row"),
+        ('"[""x"", ""y""]"', '"answer": "a", "took": ["x", "y"]', ""),
+        ('"[""x"", ""y""]"', '"answer": "a", "took": ["y", "x"]', "in 1 row"),
+        ("2024-03-01", '"answer": "a", "took": "2024-03-01T00:00:00"', ""),
+        ("2024-03-01", '"answer": "a", "took": "2024-03-01T00:10:00"', "in 1 row"),
         ("1", '"answer": "a", "took": null', ""),
         ("", '"answer": "a", "took": 9', ""),  # the only value
         ("1", '"nuggets": ["n"], "took": 9', ""),  # what a system took is beside its answer
