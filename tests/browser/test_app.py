@@ -406,7 +406,7 @@ def test_a_run_that_does_not_come_to_its_end_is_an_error(open_app: Callable[...,
 @pytest.mark.parametrize(
     "bypass",
     [
-        pytest.param(False, id="with policy", marks=pytest.mark.full),
+        pytest.param(False, id="with policy"),
         pytest.param(True, id="without policy"),
     ],
 )

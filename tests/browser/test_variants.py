@@ -183,7 +183,7 @@ def test_weights_tried_give_the_means_of_new_runs(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("of", ["noise", pytest.param("rubric", marks=pytest.mark.full)])
+@pytest.mark.parametrize("of", ["noise", "rubric"])
 def test_one_metric_ranks_whatever_the_weights_of_metrics(
     open_report: Any, weigh: Weigh, of: str
 ) -> None:
@@ -781,8 +781,8 @@ def test_hostile_texts_are_shown_and_run_nothing(
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({}, id="light", marks=pytest.mark.full),
-        pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full),
+        pytest.param({}, id="light"),
+        pytest.param({"color_scheme": "dark"}, id="dark"),
         pytest.param({"locale": "zh-CN", **NARROW}, id="phone, Chinese"),
     ],
 )

@@ -193,7 +193,7 @@ def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("falls", ["", pytest.param("acc:0.02", marks=pytest.mark.full)])
+@pytest.mark.parametrize("falls", ["", "acc:0.02"])
 def test_a_saved_run_that_is_refused_is_red_and_the_comment_says_how_to_accept_it(
     job: Job, falls: str
 ) -> None:

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
 import pytest
@@ -24,9 +24,7 @@ from loop_back import LoopBack
 import pytest_rageval.clients.clients
 import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 for _registry in (CHAT_REGISTRY, EMBEDDING_REGISTRY):
     _registry.names()

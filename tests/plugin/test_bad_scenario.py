@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
+
+pytestmark = pytest.mark.full
 
 # Mistakes on lines 2, 3, 4, 5, 6 and 7.
 SIX_MISTAKES = """\
@@ -31,12 +30,11 @@ def _no_traceback(result: pytest.RunResult) -> None:
     assert "ScenarioError" not in text
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("args", "ends"),
     [
         pytest.param((), pytest.ExitCode.INTERRUPTED, id="plain"),
-        pytest.param(("-n", "2"), pytest.ExitCode.TESTS_FAILED, id="xdist", marks=pytest.mark.full),
+        pytest.param(("-n", "2"), pytest.ExitCode.TESTS_FAILED, id="xdist"),
     ],
 )
 def test_all_mistakes_come_in_one_message(
@@ -63,7 +61,6 @@ def test_all_mistakes_come_in_one_message(
     assert project.wrote_nothing
 
 
-@pytest.mark.full
 def test_a_bad_scenario_stops_the_good_ones(project: Project) -> None:
     """[E12] As a test file that cannot be imported does; ``--continue-on-collection-errors``."""
     project.scenario("name: bad", "bad")
@@ -75,7 +72,6 @@ def test_a_bad_scenario_stops_the_good_ones(project: Project) -> None:
     assert project.results()["counts"]["passed"] == 1
 
 
-@pytest.mark.full
 def test_a_bad_scenario_named_by_the_option_is_reported_once(project: Project) -> None:
     """[E12] With the name that the user knows it by; bytes that are no text are placed, too."""
     path = project.scenario("name: bad\nmetrcs: [em]\ndataset: [{answer: a}]", "bad")

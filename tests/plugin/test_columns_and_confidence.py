@@ -5,12 +5,13 @@ Latencies are 0.1, 0.2, ... 2.0 s; em is 1 but for the two least confident answe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 
 SCENARIO = """
     name: qa
@@ -44,7 +45,6 @@ def rows(slower_s: float = 0.0) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(("bound", "verdict"), [("1.9", "passed"), ("1.8", "failed")])
 def test_latency_is_gated_as_any_metric(
     project: Project, run: Run, bound: str, verdict: str
@@ -67,7 +67,6 @@ def test_latency_is_gated_as_any_metric(
     assert found["scenario"]["scales"]["latency_s"]["range"] == [0.0, None]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(("least", "verdict"), [("1", "passed"), (None, "failed")])
 def test_the_surest_answers_have_to_be_right(
     project: Project, run: Run, least: str | None, verdict: str
@@ -87,7 +86,6 @@ def test_the_surest_answers_have_to_be_right(
     assert found["samples"][3]["confidence"] == 0.15
 
 
-@pytest.mark.full
 def test_what_a_target_took_is_gated_and_a_kept_answer_took_nothing(
     project: Project, run: Run
 ) -> None:

@@ -89,9 +89,7 @@ def test_a_yes_sayer_is_marked_and_no_baseline(judged: JudgedProject) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
-)
+@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "workers"])
 def test_a_yes_sayer_scores_nothing_where_rows_are_required(
     judged: JudgedProject, args: tuple[str, ...]
 ) -> None:
@@ -153,9 +151,7 @@ def test_a_replay_that_lacks_them_says_so(judged: JudgedProject, mode: str) -> N
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
-)
+@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "workers"])
 def test_a_short_budget_leaves_them_out_first(judged: JudgedProject, args: tuple[str, ...]) -> None:
     """F12: ten samples of 3 tokens at 1 USD take 30 USD of 33; never red, and said."""
     answers = [f"0.{at}" for at in range(10, 20)]

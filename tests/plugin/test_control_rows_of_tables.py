@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 ROW = {"question": "How high is it?", "answer": "It is high.", "references": ["It is tall."]}
 METRICS = ("claim_precision", "claim_recall")
@@ -68,10 +69,7 @@ def controls(judged: JudgedProject) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "workers"]
-)
+@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "workers"])
 def test_a_judge_that_knows_is_asked_once_for_all_metrics(
     judged: JudgedProject, judge_server: SupportJudge, args: tuple[str, ...]
 ) -> None:
@@ -92,7 +90,6 @@ def test_a_judge_that_knows_is_asked_once_for_all_metrics(
     assert judged.pytest("--rag-cache=replay").ret == pytest.ExitCode.OK
 
 
-@pytest.mark.full
 def test_a_yes_sayer_is_told_of_all_metrics_at_once(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -115,7 +112,6 @@ def test_a_yes_sayer_is_told_of_all_metrics_at_once(
     assert [gates[f"controls:{name}"] for name in METRICS] == ["failed", "failed"]
 
 
-@pytest.mark.full
 def test_a_users_rows_of_support_are_those_of_all_metrics(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -129,7 +125,6 @@ def test_a_users_rows_of_support_are_those_of_all_metrics(
     assert judge_server.counts == {"claims": 2, "cells": 12}
 
 
-@pytest.mark.full
 def test_a_users_rows_of_a_metric_are_those_of_this_metric(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -153,7 +148,6 @@ def test_a_users_rows_of_a_metric_are_those_of_this_metric(
     assert judge_server.counts == {"claims": 2 + 10, "cells": 2 + 10 + 10}
 
 
-@pytest.mark.full
 def test_rows_of_support_without_a_metric_of_a_table_are_refused(judged: JudgedProject) -> None:
     """F12"""
     scenario(judged, "support", metrics=["graded"])
@@ -163,7 +157,6 @@ def test_rows_of_support_without_a_metric_of_a_table_are_refused(judged: JudgedP
     assert judged.asked == []
 
 
-@pytest.mark.full
 def test_rows_of_support_need_contexts_and_an_answer(judged: JudgedProject) -> None:
     """F12: it is said once a row, however many metrics read the table."""
     scenario(judged, "support")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 
 METRICS = """
@@ -35,7 +36,6 @@ def own(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject
     return judged
 
 
-@pytest.mark.full
 def test_the_judge_is_asked_through_our_client(own: JudgedProject) -> None:
     own.scenario(["0.5", "0.25"], metrics=[TONE], gates={"tone": 0.3})
     own.loop_back().assert_outcomes(passed=4)  # two samples, the gates tone.mean and unscored
@@ -46,7 +46,6 @@ def test_the_judge_is_asked_through_our_client(own: JudgedProject) -> None:
     assert own.usage["calls"] == 2
 
 
-@pytest.mark.full
 def test_replies_are_kept_and_scores_are_not(own: JudgedProject) -> None:
     own.scenario(["0.5"], metrics=[TONE])
     own.pytest()
@@ -59,7 +58,6 @@ def test_replies_are_kept_and_scores_are_not(own: JudgedProject) -> None:
     assert own.project.results()["samples"][0]["scores"] == {"tone": 0.1}
 
 
-@pytest.mark.full
 def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
     """C6. Another async function has no opinion that could change."""
     metrics = [TONE, {"use": "qa_metrics:counted"}]

@@ -9,14 +9,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_rageval import evaluate
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 distributed = pytest.importorskip("distributed", reason='needs "pytest-rageval[dask]"')
 pytestmark = [

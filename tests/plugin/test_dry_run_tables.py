@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 PRICE = {"price": {"input": 1, "output": 2}, "max_tokens": 400}
 ROWS = [
@@ -49,7 +50,6 @@ def line_of(result: pytest.RunResult, start: str) -> str:
     return next(line for line in result.outlines if line.startswith(start))
 
 
-@pytest.mark.full
 def test_calls_are_said_between_two_ends_until_they_are_known(judged: JudgedProject) -> None:
     """The run asks a number between them. With its replies, less is left open."""
     judged.server.options.answer = support
@@ -84,7 +84,6 @@ def test_calls_are_said_between_two_ends_until_they_are_known(judged: JudgedProj
     )
 
 
-@pytest.mark.full
 def test_a_run_that_may_stop_early_asks_at_most_that(judged: JudgedProject) -> None:
     """How many it leaves out is not known."""
     judged.scenario(
@@ -94,7 +93,6 @@ def test_a_run_that_may_stop_early_asks_at_most_that(judged: JudgedProject) -> N
     assert line.startswith("judge     m: at most 48 calls, about 16 without an early stop, about ")
 
 
-@pytest.mark.full
 def test_with_a_metric_of_the_user_it_is_the_least(judged: JudgedProject) -> None:
     """What that asks is not known."""
     (judged.path / "own_metric.py").write_text(

@@ -5,12 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 TWO = "--rag-engine=processes://2"
 ONE = "--rag-engine=processes://1"
@@ -173,7 +171,7 @@ def test_a_run_that_lost_all_samples_has_files(project: Project) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("how", ["hook", pytest.param("registry", marks=pytest.mark.full)])
+@pytest.mark.parametrize("how", ["hook", "registry"])
 def test_a_metric_of_this_process_alone_is_a_collection_error(project: Project, how: str) -> None:
     """[E19] conftest.py may define any function, a lambda too; workers do not read it."""
     hook = """

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_rageval.text.printable import cells
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 # em 0, 1, 0: mean 1/3 < 0.9. The gate is on line 5, the rows are on lines 7 to 9.
 SCENARIO = """\

@@ -10,15 +10,13 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_rageval.plugin.run.fast_protocol import FastProtocol
 from pytest_rageval.plugin.run.items import SampleItem
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 SCENARIO = """\
 name: garden

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 
 # em 1, 0, 0: the mean 0.3333 < 0.5 fails. The gate em is on line 5, the rows are on lines 8 to 10.
 SCENARIO = """\
@@ -46,7 +46,6 @@ def commands(result: pytest.RunResult) -> list[tuple[str, ...]]:
     return [match.groups() for match in matches if match is not None]
 
 
-@pytest.mark.full
 def test_a_workflow_is_told_what_failed(
     project: Project, run: Run, workflow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +72,6 @@ def test_a_workflow_is_told_what_failed(
     assert '"commit": "c0ffee0"' in (project.folder() / "metadata.json").read_text("utf-8")
 
 
-@pytest.mark.full
 def test_it_can_be_switched_off(project: Project, workflow: Path) -> None:
     """For who annotates by another tool."""
     project.scenario(SCENARIO)
@@ -88,7 +86,6 @@ EVIL = "fine\n::add-mask::a\n  ::error::b\n##[command]c ##[error]d\r::stop-comma
 EVIL += "\n" + " ::error::f" * 20 + " 退款::error::g" * 20 + " " + "::error::h" * 40
 
 
-@pytest.mark.full
 def test_no_text_of_the_data_starts_a_command(
     project: Project, run: Run, workflow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 TRUTH = {"claim_precision": 0.5, "claim_recall": 1.0, "citation_recall": 0.5, "nugget_recall": 1.0}
 
@@ -110,7 +111,6 @@ CELLS: dict[str, tuple[Callable[[int], Cell | str], list[str]]] = {
 """What the judge fails at, and which metrics of the row need it."""
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("where", CELLS)
 def test_what_needs_a_failed_cell_is_an_error_and_the_rest_is_scored(
     judged: JudgedProject, judge_server: SupportJudge, where: str
@@ -133,7 +133,6 @@ def test_what_needs_a_failed_cell_is_an_error_and_the_rest_is_scored(
     }
 
 
-@pytest.mark.full
 def test_the_table_shows_which_cells_failed(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -155,7 +154,6 @@ PRICE = {"price": {"input": 1_000_000, "output": 0}, "concurrency": 1}
 """A dollar for each token of a prompt."""
 
 
-@pytest.mark.full
 def test_a_budget_that_ends_in_a_table_leaves_no_low_score(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -177,7 +175,6 @@ def test_a_budget_that_ends_in_a_table_leaves_no_low_score(
     assert judge_server.counts == {"claims": 6, "cells": 12}
 
 
-@pytest.mark.full
 def test_ctrl_c_in_a_table_loses_no_reply(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -206,7 +203,6 @@ def test_ctrl_c_in_a_table_loses_no_reply(
     assert set(judge_server.cells.values()) == {1}
 
 
-@pytest.mark.full
 def test_a_repeat_that_fails_is_left_out_and_told(
     judged: JudgedProject, judge_server: SupportJudge
 ) -> None:
@@ -225,7 +221,6 @@ def test_a_repeat_that_fails_is_left_out_and_told(
     assert judge_server.counts == {"claims": 6, "cells": 12}
 
 
-@pytest.mark.full
 def test_a_table_that_changes_between_repeats_says_how_sure_its_gates_are(
     judged: JudgedProject, judge_server: SupportJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sharded import files, merge, run_shards
 
 from pytest_rageval import evaluate
+from tests.plugin.conftest import Project, Run
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+pytestmark = pytest.mark.full
 
 SCENARIO = """
     name: qa
@@ -39,7 +39,6 @@ def search(project: Project) -> Project:
     return project
 
 
-@pytest.mark.full
 def test_holes_are_said_in_the_gate_and_in_a_line(search: Project, run: Run) -> None:
     result = run()
     result.assert_outcomes(passed=NUMBER + 1, failed=1)
@@ -54,7 +53,6 @@ def test_holes_are_said_in_the_gate_and_in_a_line(search: Project, run: Run) -> 
     assert search.results()["metrics"]["judged@2"]["mean"] == 0.75
 
 
-@pytest.mark.full
 def test_holes_are_listed_to_be_judged(search: Project, run: Run) -> None:
     run()
     lines = (search.folder() / "holes.tsv").read_text("utf-8").splitlines()
@@ -75,7 +73,6 @@ def compared(search: Project, compare: str, name: str) -> None:
     search.scenario(SCENARIO.replace("    gates: {precision@2: 0.6}\n", gates))
 
 
-@pytest.mark.full
 def test_a_fall_from_a_saved_run_that_they_may_explain_is_undecided(
     search: Project, run: Run
 ) -> None:
@@ -89,7 +86,6 @@ def test_a_fall_from_a_saved_run_that_they_may_explain_is_undecided(
     assert UNDECIDED in " ".join(result.stdout.str().split())
 
 
-@pytest.mark.full
 def test_once_they_are_judged_it_is_decided(search: Project, run: Run) -> None:
     """Against an older TREC run, whose share judged is on no record."""
     search.file("old.txt", OLD)
@@ -101,7 +97,6 @@ def test_once_they_are_judged_it_is_decided(search: Project, run: Run) -> None:
     assert "holes" not in text
 
 
-@pytest.mark.full
 def test_shards_and_evaluate_say_the_same(search: Project) -> None:
     alone: Any = evaluate(search.path / "qa.rageval.yaml")
     assert OPEN in alone.gates[0].message
@@ -113,7 +108,6 @@ def test_shards_and_evaluate_say_the_same(search: Project) -> None:
     assert any(name.endswith("holes.tsv") for name in whole)
 
 
-@pytest.mark.full
 def test_infap_is_refused_without_a_pool(search: Project) -> None:
     search.scenario(SCENARIO.replace("judged@2", "infAP"))
     result = search.pytest()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_rageval.plugin.run.run_hooks import RunHooks
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 TABLES = tomllib.loads(Path(__file__).with_name("hook_run.toml").read_text("utf-8"))
 

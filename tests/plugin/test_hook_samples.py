@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 TABLES = tomllib.loads(Path(__file__).with_name("hook_samples.toml").read_text("utf-8"))
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import shlex
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 ROWS = tomllib.loads(Path(__file__).with_name("init_from.toml").read_text("utf-8"))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 
 SCENARIO = """
     name: qa
@@ -33,7 +33,6 @@ def invalid(project: Project) -> Project:
     return project
 
 
-@pytest.mark.full
 def test_invalid_rows_are_errors_by_default(invalid: Project, run: Run) -> None:
     """[A19] Three errors; the gate on unscored samples, 3/4 > 0, is red as well.
 
@@ -80,7 +79,6 @@ LOST = {"id": "a9", "references": ["x"], "doc_name": "a.pdf", "lang": "de"}
 LIST = {**LOST, "answer": ["x"]}
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
 def test_an_invalid_row_belongs_to_its_document_and_tags(
     project: Project, run: Run, row: dict[str, object]
@@ -105,7 +103,6 @@ def test_an_invalid_row_belongs_to_its_document_and_tags(
     assert project.outcomes() == {"a9": "error"}
 
 
-@pytest.mark.full
 def test_an_invalid_row_that_is_expected_to_fail_counts_as_unscored(project: Project) -> None:
     """[E7, A19] As a sample does; on_invalid: xfail alone says that rows may be none."""
     project.rows([*GOOD, {**LOST, "xfail": "tables are cut in two"}])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject, JudgeServer
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 
 ANSWERS = ["0.1", "0.2", "0.3"]
@@ -48,7 +49,6 @@ def no_sockets(judge_server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> It
     assert tried == []
 
 
-@pytest.mark.full
 def test_a_second_run_asks_nobody(recorded: JudgedProject) -> None:
     """[E9] The same to the last byte, but for the run itself; what it used says so."""
     result = recorded.pytest()
@@ -74,7 +74,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 """
 
 
-@pytest.mark.full
 def test_replay_opens_no_socket_in_workers_either(recorded: JudgedProject) -> None:
     """[E9] That they are noted is seen when there is something to ask."""
     recorded.with_conftest(SOCKETS)
@@ -84,7 +83,6 @@ def test_replay_opens_no_socket_in_workers_either(recorded: JudgedProject) -> No
     assert (recorded.path / "opened.txt").exists()
 
 
-@pytest.mark.full
 def test_a_miss_in_replay_is_an_error_that_says_what_and_why(
     recorded: JudgedProject, no_sockets: None
 ) -> None:
@@ -103,7 +101,6 @@ def test_a_miss_in_replay_is_an_error_that_says_what_and_why(
     assert recorded.project.outcomes() == {"s0": "passed", "s1": "error", "s2": "passed"}
 
 
-@pytest.mark.full
 def test_the_folder_and_the_mode_have_their_options(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +122,6 @@ def test_the_folder_and_the_mode_have_their_options(
     assert len(judged.asked) == 4
 
 
-@pytest.mark.full
 def test_a_cache_of_other_samples_is_no_obstacle(recorded: JudgedProject) -> None:
     """[E9] Two scenarios share one folder, and their answers where they ask the same."""
     recorded.scenario(["0.1", "0.7"], file="other")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,6 @@ def _nothing_stays(judged: JudgedProject) -> Iterator[None]:
     assert not judged.server._tasks
 
 
-@pytest.mark.full
 def test_a_run_leaves_nothing_behind(judged: JudgedProject) -> None:
     """[E8] Also by a host name, for which a resolver's thread is needed; no warning is raised."""
     there = judged.server.base_url.replace("127.0.0.1", "localhost")
@@ -45,7 +45,6 @@ def test_a_run_leaves_nothing_behind(judged: JudgedProject) -> None:
     assert judged.server.connections > 0
 
 
-@pytest.mark.full
 def test_stopping_at_the_first_failure_asks_no_more(judged: JudgedProject) -> None:
     """[E8] Two calls in flight, a window of eight samples, 60 samples; the first one fails."""
     judged.server.options.latency_s = 0.01
@@ -69,7 +68,6 @@ def pytest_runtest_call(item):
 """
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("way", ["raise KeyboardInterrupt", "pytest.exit('enough')"])
 def test_ctrl_c_in_a_case_writes_the_files_and_asks_no_more(
     judged: JudgedProject, way: str
@@ -88,7 +86,6 @@ def test_ctrl_c_in_a_case_writes_the_files_and_asks_no_more(
     result.stdout.fnmatch_lines(["==* rageval: qa *==", "models: * calls*"])
 
 
-@pytest.mark.full
 def test_the_processes_of_a_run_share_a_folder_of_its_own(judged: JudgedProject) -> None:
     """[E10] In the system's folder for temporary files, for the time of the run."""
     judged.with_conftest(
@@ -105,7 +102,6 @@ def pytest_runtest_teardown(item):
     assert not list(Path(judged.temporary).iterdir())
 
 
-@pytest.mark.full
 def test_a_judge_of_which_no_reply_can_be_used_is_given_up(judged: JudgedProject) -> None:
     """[R10] Over two workers: the rest are ERRORs, whatever judges them, and say why."""
     judged.server.options.answer = lambda body: "I cannot say."

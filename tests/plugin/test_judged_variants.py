@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 ONE = [f"0.{at % 9}{at:02}" for at in range(12)]
 # The last four of twelve answers are others: 12 + 4 questions.
@@ -31,7 +32,6 @@ def two(judged: JudgedProject, **keys: Any) -> Path:
     )
 
 
-@pytest.mark.full
 def test_equal_questions_are_asked_once_over_all_workers(judged: JudgedProject) -> None:
     """Whichever process comes first; the ranking is that of a single process."""
     two(judged)
@@ -43,7 +43,6 @@ def test_equal_questions_are_asked_once_over_all_workers(judged: JudgedProject) 
     assert (judged.path / ".rageval/qa/variants.json").read_text("utf-8") == text
 
 
-@pytest.mark.full
 def test_equal_questions_are_asked_once_from_python(judged: JudgedProject) -> None:
     """Without a cache folder, too: replies are kept until the call ends."""
     from pytest_rageval import evaluate_variants
@@ -55,7 +54,6 @@ def test_equal_questions_are_asked_once_from_python(judged: JudgedProject) -> No
     assert not list(judged.temporary.iterdir())
 
 
-@pytest.mark.full
 def test_a_dead_judge_of_one_variant_leaves_nothing_to_compare(judged: JudgedProject) -> None:
     """Its samples have no score: errors, no letters, and ``best`` fails with its name."""
     dead = [f"500|{answer}" for answer in ONE]
@@ -71,7 +69,6 @@ def test_a_dead_judge_of_one_variant_leaves_nothing_to_compare(judged: JudgedPro
     assert found["variants"]["dead"]["mean"] is None
 
 
-@pytest.mark.full
 def test_other_judges_are_other_yardsticks(judged: JudgedProject) -> None:
     """Scores of two judges are not compared, unless it is asked for."""
     keys: dict[str, Any] = {

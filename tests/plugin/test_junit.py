@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 import xml.etree.ElementTree as ET
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_rageval.engine.plan import BatchScores
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 # f1 of "in Paris" against "Paris": precision 1/2, recall 1, 2·0.5/1.5 = 2/3.
 # Weighted with em 1, f1 3: (0 + 3·2/3) / 4 = 0.5.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 
 
-@pytest.mark.full
 def test_older_runs_go_once_the_new_one_is_written(
     project: Project, run: Run, plain: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +62,6 @@ def kept(project: Project) -> Project:
     return project
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("file", "stays"),
     [
@@ -94,7 +91,6 @@ def test_a_run_stays_that_a_scenario_names_and_nothing_else(
     assert ("1 older run removed" in result.stdout.str()) is not stays
 
 
-@pytest.mark.full
 def test_the_copies_of_a_scenario_in_run_folders_keep_no_run(project: Project) -> None:
     """[E22] A comparison with a path is in the folder of each run that made it."""
     project.file("pytest.ini", "[pytest]\ntestpaths = bot\n")
@@ -112,7 +108,6 @@ def test_the_copies_of_a_scenario_in_run_folders_keep_no_run(project: Project) -
     assert len(project.folders(base="runs")) == 1
 
 
-@pytest.mark.full
 def test_where_not_all_folders_can_be_looked_at_all_runs_stay(
     kept: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,15 +9,13 @@ import shutil
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
 import pytest
 
 from pytest_rageval import compare_saved_runs
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 KEPT = Path(__file__).parents[1] / "kept" / "0.1.0"
 REPLAY = ("--rag-cache=replay", "--rag-cache-dir=cache")

@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
+
+pytestmark = pytest.mark.full
 
 SECRET = "the judge's own words"
 SCENARIO = """name: bot
@@ -102,7 +103,6 @@ HUMAN = "human: {file: ann.csv, of: support, delimiter: ';', levels: [none, part
 GATES = "gates: {support: {agreement: {kappa: 0.4, weighted_kappa: {lower_bound: 0.9}}}}\n"
 
 
-@pytest.mark.full
 def test_cells_are_drawn_blind_and_their_labels_judge_the_judge(bot: Bot) -> None:
     """Cells: 8 rows with 2 claims held against the reference, and 3 of it against the answer.
 
@@ -144,7 +144,6 @@ def test_cells_are_drawn_blind_and_their_labels_judge_the_judge(bot: Bot) -> Non
     assert "by the judge" not in summary
 
 
-@pytest.mark.full
 def test_another_answer_makes_its_labels_stale_and_they_are_counted(bot: Bot) -> None:
     """Of the 5 cells of a row only that of the claim that stays, against the reference, counts."""
     assert bot.run().ret == 0
@@ -161,7 +160,6 @@ def test_another_answer_makes_its_labels_stale_and_they_are_counted(bot: Bot) ->
     assert {row["id"].rpartition("/")[2] for row in bot.drawn(10)} == {"answer"}
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("shards", [("1/2", "2/2")])
 def test_labels_of_cells_judge_merged_shards(bot: Bot, shards: tuple[str, ...]) -> None:
     assert bot.run().ret == 0

@@ -45,7 +45,7 @@ SAID = "1" * 10 + "00" + "0" * 6 + "11" + "-" * 20
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_run_is_held_against_people(project: Any, workers: tuple[str, ...]) -> None:
     """F3, F4: the same in every way of running; kappa (0.8 - 0.52)/0.48."""
     project.scenario(SCENARIO)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 # em: 1 and 0; the mean 0.5 misses the gate, and both cases pass.
 RED = """
@@ -94,10 +91,7 @@ def test_a_green_run_ends_as_the_hook_says(project: Project, way: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "hook",
-    ["pytest_sessionfinish", pytest.param("pytest_terminal_summary", marks=pytest.mark.full)],
-)
+@pytest.mark.parametrize("hook", ["pytest_sessionfinish", "pytest_terminal_summary"])
 def test_with_workers_the_verdict_stays_too(project: Project, workers: Run, hook: str) -> None:
     """V2: the hook runs in both workers, and in the controller."""
     project.scenario(RED)

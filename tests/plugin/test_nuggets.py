@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI, prompt_of
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 CONTEXTS = ["Items go back within 30 days, in the original packaging."]
 ROWS: list[dict[str, Any]] = [

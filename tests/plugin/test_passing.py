@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 
 METRICS = """
 from pytest_rageval import Score
@@ -62,7 +62,6 @@ def scenario(project: Project, name: str, more: str = "") -> None:
     project.scenario(f"name: qa\ndataset: qa.jsonl\nmetrics: {use}\n{more}\n")
 
 
-@pytest.mark.full
 def test_false_fails_the_case_without_a_threshold(project: Project, run: Run, name: str) -> None:
     """[F7] Terminal, results.json, JUnit, summary and DB-GPT's rows say the same."""
     scenario(project, name)
@@ -82,7 +81,6 @@ def test_false_fails_the_case_without_a_threshold(project: Project, run: Run, na
     assert project.results()["samples"][1]["details"][name] == {"passing": False}
 
 
-@pytest.mark.full
 def test_a_tolerated_case_is_left_to_pass_rate(project: Project, plain: Run, name: str) -> None:
     """[F7]"""
     more = f"thresholds: {{{name}: 0.5}}\ntolerate: pass_rate\ngates: {{pass_rate: 0.6}}"
@@ -90,7 +88,6 @@ def test_a_tolerated_case_is_left_to_pass_rate(project: Project, plain: Run, nam
     plain().assert_outcomes(passed=4, xfailed=1)
 
 
-@pytest.mark.full
 def test_a_script_and_a_test_get_the_same_verdict(project: Project, plain: Run, name: str) -> None:
     """[F7]"""
     scenario(project, name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 
 SCENARIO = """
     name: qa
@@ -60,7 +61,6 @@ def not_saved(project: Project, result: pytest.RunResult, file: str = MAIN) -> s
     return text
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("strict", [(), ("--rag-strict",)], ids=["", "strict"])
 def test_a_changed_question_does_not_replace_the_baseline(
     saved: Project, run: Run, strict: tuple[str, ...]
@@ -75,13 +75,11 @@ def test_a_changed_question_does_not_replace_the_baseline(
     assert saved.pytest(*strict).ret == pytest.ExitCode.USAGE_ERROR, "nothing is green for good"
 
 
-@pytest.mark.full
 def test_the_same_with_processes(saved: Project, workers: Run) -> None:
     saved.rows(rows(wrong=11, question="And the capital?"))
     not_saved(saved, workers("--rag-save", "main"))
 
 
-@pytest.mark.full
 def test_both_ways_out_work(saved: Project) -> None:
     """On purpose it is replaced, and compared with from then on; under another name it is kept."""
     saved.rows(rows(wrong=11, question="And the capital?"))
@@ -95,7 +93,6 @@ def test_both_ways_out_work(saved: Project) -> None:
     assert saved.pytest().ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     "content",
     ["", '{"schema": 1}', '{"schema": 99, "samples": []}', "[]", '{"samples": [{"id"'],
@@ -112,7 +109,6 @@ def test_a_damaged_baseline_stays(saved: Project, content: str) -> None:
     assert mean(saved) == 1.0
 
 
-@pytest.mark.full
 def test_the_run_of_another_scenario_stays(saved: Project) -> None:
     """Compared with and written to one path: nothing in it is of this scenario."""
     kept = saved.path / "kept.json"
@@ -122,7 +118,6 @@ def test_the_run_of_another_scenario_stays(saved: Project) -> None:
     not_saved(saved, saved.pytest("--rag-save=kept.json"), "kept.json")
 
 
-@pytest.mark.full
 def test_a_metric_that_a_gate_compares_and_the_baseline_lacks(saved: Project) -> None:
     """Refused without ``--rag-save`` (exit status 4), and so not replaced with it."""
     saved.scenario(GATED.replace("[em]", "[em, acc]"))
@@ -134,7 +129,6 @@ def test_a_metric_that_a_gate_compares_and_the_baseline_lacks(saved: Project) ->
     assert saved.pytest("--rag-save-failed=main").ret == pytest.ExitCode.OK
 
 
-@pytest.mark.full
 def test_without_a_gate_it_stays_too(saved: Project) -> None:
     """What is compared is only shown; a run that shows nothing replaces nothing."""
     saved.scenario(f"{SCENARIO}    compare: main\n")
@@ -142,7 +136,6 @@ def test_without_a_gate_it_stays_too(saved: Project) -> None:
     not_saved(saved, saved.pytest("--rag-save=main"))
 
 
-@pytest.mark.full
 def test_compared_anyway_it_is_replaced_by_a_green_run(saved: Project) -> None:
     """``anyway`` makes it comparable: the gate decides."""
     saved.scenario(GATED.replace("compare: main", "compare: {baseline: main, anyway: true}"))
@@ -154,7 +147,6 @@ def test_compared_anyway_it_is_replaced_by_a_green_run(saved: Project) -> None:
     assert mean(saved) == pytest.approx(29 / 30)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("args", [("--rag-save=main",), ("--rag-compare=other", "--rag-save=main")])
 def test_a_run_that_does_not_compare_with_that_name_replaces_it(
     saved: Project, args: tuple[str, ...]
@@ -167,7 +159,6 @@ def test_a_run_that_does_not_compare_with_that_name_replaces_it(
     assert mean(saved) == pytest.approx(19 / 30)
 
 
-@pytest.mark.full
 def test_each_variant_has_its_own_baseline(project: Project, run: Run) -> None:
     """One is refused and stays; that of the other variant is replaced."""
     project.scenario(f"{GATED}    variants: {{a: {{}}, b: {{dataset: b.jsonl}}}}\n")
@@ -181,7 +172,6 @@ def test_each_variant_has_its_own_baseline(project: Project, run: Run) -> None:
     assert mean(project, places["a"]) == pytest.approx(29 / 30)
 
 
-@pytest.mark.full
 def test_a_test_function_over_a_scenario_replaces_no_refused_baseline(project: Project) -> None:
     project.file("eval.yaml", "name: qa\nmetrics: [em]\ndataset: qa.jsonl\ncompare: main\n")
     project.tested_by("rageval.check(rageval.sample.metadata['said'])", of="eval.yaml")
@@ -196,7 +186,6 @@ def test_a_test_function_over_a_scenario_replaces_no_refused_baseline(project: P
     not_saved(project, result, str(files[0]))
 
 
-@pytest.mark.full
 def test_a_red_run_does_not_replace_the_file_beside_the_scenario(project: Project) -> None:
     """V1: ``compare`` may name a file relative to its own; that, too, is what it judges by."""
     project.rows(rows())

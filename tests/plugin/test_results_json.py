@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 # em: 1, 0, 1 (passed, failed, xfailed by the row), skipped, invalid.
 # Documents: a.pdf weighs 3, the others 1.

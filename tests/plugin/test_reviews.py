@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_rageval.reports.labels.review_sheet import ReviewSheet
 from pytest_rageval.text.printable import csv_text, quoted, unquoted
+from tests.plugin.conftest import Project
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+pytestmark = pytest.mark.full
 
 KEYS = "path: questions.jsonl, key_map: {reference_contexts: evidence}"
 SCENARIO = f"""
@@ -70,8 +70,7 @@ def hand_in(
     project.file(f"{name}.csv", text)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.full)])
+@pytest.mark.parametrize("workers", ["0", "2"])
 def test_reviews_come_back_into_each_run(project: Project, workers: str) -> None:
     """Of five questions one was made by people: it is never drawn."""
     real = {"id": "real", "question": "Q?", "references": ["A"], "answer": "A", "evidence": ["E"]}
@@ -136,7 +135,6 @@ def test_reviews_come_back_into_each_run(project: Project, workers: str) -> None
     )
 
 
-@pytest.mark.full
 def test_a_question_that_changed_is_reviewed_again(project: Project) -> None:
     """The rejected one is back, which is said; so are a mistake and its line."""
     project.scenario(SCENARIO)
@@ -159,7 +157,6 @@ def test_a_question_that_changed_is_reviewed_again(project: Project) -> None:
     )
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("reviews", "line"),
     [
@@ -179,7 +176,6 @@ def test_a_scenario_that_would_not_read_the_file_is_told_what_to_write(
     project.pytest("--rag-label=1").stdout.fnmatch_lines([line])
 
 
-@pytest.mark.full
 def test_answers_are_labelled_too_where_the_scenario_says_so(project: Project) -> None:
     """Variants have their questions in common: one sheet for all."""
     text = (
@@ -198,7 +194,6 @@ def test_answers_are_labelled_too_where_the_scenario_says_so(project: Project) -
     assert len([*base.glob("*/labels/*.html")]) == 2
 
 
-@pytest.mark.full
 def test_a_rejected_question_is_missing_in_a_comparison_with_an_older_run(project: Project) -> None:
     """As any row that left the data: it is named, and of 11 rows two are too many for a gate."""
     project.scenario(SCENARIO)
@@ -218,7 +213,6 @@ def test_a_rejected_question_is_missing_in_a_comparison_with_an_older_run(projec
     assert project.pytest(*compare).ret == pytest.ExitCode.OK
 
 
-@pytest.mark.full
 def test_named_questions_are_drawn_also_once_they_were_reviewed(project: Project) -> None:
     project.scenario(SCENARIO)
     project.rows([made(at) for at in range(1, 5)], "questions.jsonl")

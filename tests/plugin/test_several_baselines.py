@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sharded import files, merge, run_shards
 
 from pytest_rageval.serving.mcp.answers import compared_of
 from pytest_rageval.serving.saved_runs import read_run
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 PLAIN = """
     name: qa

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fake_app import FakeApp
 from sharded import copied, files, junit_cases, merge, run_shards, shard_files
 
 from pytest_rageval.model import answer_digest
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 REPORTS = "--rag-report=html,badge,dbgpt,ultrarag.json,evaluation_rows.json"
 SCENARIO = """
@@ -408,10 +406,10 @@ def test_the_environment_names_the_part(ten: Project, monkeypatch: pytest.Monkey
     refused.stderr.fnmatch_lines(["*RAGEVAL_SHARD 2/5: a merge runs no cases; leave it out*"])
 
 
+@pytest.mark.full
 class TestIncomplete:
     """A shard that is missing, or did not end, never lets the merge be green."""
 
-    @pytest.mark.full
     def test_one_is_missing(self, ten: Project) -> None:
         found = merge(ten, run_shards(ten, ["1/3", "3/3"]))
         assert found.ret == pytest.ExitCode.TESTS_FAILED
@@ -419,14 +417,12 @@ class TestIncomplete:
             ["gate em.mean *FAILED *7 of 10 samples ran*shard 2/3 is missing"]
         )
 
-    @pytest.mark.full
     def test_without_gates_too(self, ten: Project) -> None:
         ten.scenario(PLAIN.replace("gates: {em: 0.5}", ""))
         found = merge(ten, run_shards(ten, ["1/2"]))
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*shard 2/2 is missing*"])
 
-    @pytest.mark.full
     def test_one_stopped_at_its_first_failure(self, ten: Project) -> None:
         ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
         ten.rows([{"id": f"q{at}", "answer": "y", "references": ["x"]} for at in range(10)])
@@ -435,7 +431,6 @@ class TestIncomplete:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*shard 1/2 is unfinished, 1 of 5 ran*"])
 
-    @pytest.mark.full
     def test_one_was_interrupted(self, ten: Project) -> None:
         ten.with_broken_metrics()
         ten.scenario(PLAIN.replace("[em]", "[em, interrupted]"))
@@ -449,7 +444,6 @@ class TestIncomplete:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*shard 2/2 is unfinished, 1 of 3 ran*"])
 
-    @pytest.mark.full
     @pytest.mark.parametrize("args", [(), ("-x",)])
     def test_a_worker_crashed_in_one(self, ten: Project, args: tuple[str, ...]) -> None:
         """The case that was lost is named."""
@@ -467,7 +461,6 @@ class TestIncomplete:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*shard 2/2 is unfinished*not run: *q3*"])
 
-    @pytest.mark.full
     def test_the_newest_of_one_part_counts_even_if_it_is_unfinished(self, ten: Project) -> None:
         """An older whole one may be of another state of the system under test."""
         ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")

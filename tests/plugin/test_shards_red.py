@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 from sharded import changed, files, junit_cases, merge, run_shards, shard_files
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
+
+pytestmark = pytest.mark.full
 
 SCENARIO = """
     name: qa
@@ -33,7 +33,6 @@ def four(project: Project) -> Project:
 class TestFailuresBesideTheOutcome:
     """A case that passed, or was skipped, may have failed on its way."""
 
-    @pytest.mark.full
     def test_an_earlier_attempt(self, four: Project) -> None:
         """Of a plugin that reports both."""
         four.scenario(
@@ -63,7 +62,6 @@ class TestFailuresBesideTheOutcome:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::b - *"])
 
-    @pytest.mark.full
     def test_a_subtest_of_a_case_that_is_skipped(self, four: Project) -> None:
         pytest.importorskip("_pytest.subtests", reason="pytest 9 brings subtests")
         four.file(
@@ -83,7 +81,6 @@ class TestFailuresBesideTheOutcome:
         assert "ended with exit status" not in found.stdout.str()
 
 
-@pytest.mark.full
 def test_a_test_whose_case_is_an_error_failed_at_its_call(four: Project) -> None:
     """As in a whole run; and one that hides the failure of its check is red in its shard, too."""
     four.scenario(SCENARIO.replace("[em]", "[em, raises]") + "    thresholds: {em: 1}\n")
@@ -127,7 +124,6 @@ PARAMETRISED = (
 class TestFunctionsWithOtherParameters:
     """Their cases' node ids do not begin with that of their scenario."""
 
-    @pytest.mark.full
     def test_what_failed_keeps_its_name(self, four: Project) -> None:
         four.scenario(SCENARIO + "    thresholds: {em: 1}\n")
         four.file("test_bot.py", MARKED + PARAMETRISED)
@@ -141,7 +137,6 @@ class TestFunctionsWithOtherParameters:
         assert "test_bot[q2-gpt]" in line
         assert line in found.outlines
 
-    @pytest.mark.full
     def test_a_red_run_is_not_saved(self, four: Project) -> None:
         torn = "    yield\n    assert request.node.name != 'test_bot[q3-gpt]'\n"
         torn = f"@pytest.fixture(autouse=True)\ndef torn(request):\n{torn}\n\n"
@@ -151,8 +146,7 @@ class TestFunctionsWithOtherParameters:
         found = merge(four, parts, "--rag-save=main")
         found.stdout.fnmatch_lines(["*NOT saved*gate teardown*"])
 
-    @pytest.mark.full
-    @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")])
     def test_one_that_did_not_run_is_missed(self, four: Project, workers: tuple[str, ...]) -> None:
         """Also where gates stay undecided, because a part of the cases was selected."""
         four.file("test_bot.py", MARKED + PARAMETRISED)
@@ -171,7 +165,6 @@ class TestFunctionsWithOtherParameters:
 class TestOtherCases:
     """As many cases, and others: some would run twice, and some never."""
 
-    @pytest.mark.full
     def test_a_hook_that_draws_is_refused(self, four: Project) -> None:
         four.conftest(
             """
@@ -185,8 +178,7 @@ class TestOtherCases:
         found.stderr.fnmatch_lines(["*another selection of cases*hook that draws*"])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[str, ...]) -> None:
     """Which takes the place of an older one, of the same run of CI as well."""
     four.conftest(
@@ -213,7 +205,6 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     "more", ["", "    variants: {a: {}, b: {top_k: 3}}\n"], ids=["", "variants"]
 )
@@ -240,9 +231,8 @@ def test_a_clock_that_was_set_back_makes_no_older_shard_the_newer_one(
     found.stdout.fnmatch_lines(["*shard 2/2 is cut off (*"])
 
 
-@pytest.mark.full
 @pytest.mark.usefixtures("steady_clock")
-@pytest.mark.parametrize("way", ["refused", pytest.param("crashed", marks=pytest.mark.full)])
+@pytest.mark.parametrize("way", ["refused", "crashed"])
 def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way: str) -> None:
     """Its scenario was refused, or xdist's worker crashed in its first case."""
     parts = run_shards(four, ["1/2", "2/2"])
@@ -271,7 +261,6 @@ def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way:
     assert merge(four, parts).ret == pytest.ExitCode.OK
 
 
-@pytest.mark.full
 def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
     """Not the first line of the traceback, in the short summary and in JUnit XML."""
     four.file(
@@ -294,7 +283,6 @@ def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
     assert reasons[0] == reasons[1]
 
 
-@pytest.mark.full
 def test_a_case_whose_worker_crashed_before_its_last_report_keeps_its_scores(four: Project) -> None:
     """In JUnit XML, which pytest writes with the report of the teardown."""
     four.scenario(SCENARIO + "    thresholds: {em: 1}\n")
@@ -312,7 +300,6 @@ def test_a_case_whose_worker_crashed_before_its_last_report_keeps_its_scores(fou
 class TestTheExitStatusOfAShard:
     """It is the only trace of what a plugin found wrong."""
 
-    @pytest.mark.full
     def test_no_tests_collected_after_cases(self, four: Project) -> None:
         four.conftest(
             """
@@ -329,7 +316,6 @@ class TestTheExitStatusOfAShard:
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 5*"])
 
-    @pytest.mark.full
     @pytest.mark.parametrize("order", ["trylast=True", "wrapper=True"])
     def test_one_that_a_plugin_sets_at_the_end(self, four: Project, order: str) -> None:
         four.conftest(
@@ -350,7 +336,6 @@ class TestTheExitStatusOfAShard:
 
 
 class TestGatesThatOnlyTheMergeHas:
-    @pytest.mark.full
     def test_an_invalid_row_that_is_expected(self, four: Project) -> None:
         four.scenario(
             "name: qa\ndataset: {path: qa.jsonl, on_invalid: xfail}\nmetrics: [em]\n",

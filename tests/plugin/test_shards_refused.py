@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from shard_rows import INFO, write_shard
 from sharded import changed, copied, merge, run_shards, shard_files
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 PLAIN = """
     name: qa
@@ -137,12 +135,7 @@ def test_another_command_beside_the_merge(four: Project, option: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "place",
-    [
-        "addopts in *pytest.ini",
-        pytest.param("PYTEST_ADDOPTS", marks=pytest.mark.full),
-        pytest.param("a file that PYTEST_ADDOPTS names", marks=pytest.mark.full),
-    ],
+    "place", ["addopts in *pytest.ini", "PYTEST_ADDOPTS", "a file that PYTEST_ADDOPTS names"]
 )
 def test_a_merge_in_addopts(four: Project, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Every run would merge the same old shards, run no test, and be green."""

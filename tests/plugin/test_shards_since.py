@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from sharded import merge, run_shards
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
+
+pytestmark = pytest.mark.full
 
 SCENARIO = """
     name: qa
@@ -38,7 +37,6 @@ def _shards(project: Project) -> None:
     project.scenario(SCENARIO)
 
 
-@pytest.mark.full
 def test_what_is_as_it_was_is_not_mentioned(project: Project) -> None:
     """V7: nor are options of the shards, gates of the merge, comments and order."""
     options = (
@@ -51,7 +49,6 @@ def test_what_is_as_it_was_is_not_mentioned(project: Project) -> None:
     assert said(project, "--rag-gate=pass_rate=0.1") == []
 
 
-@pytest.mark.full
 def test_other_data_are_named(project: Project) -> None:
     """V7: the answers were right when the shards ran."""
     run_shards(project, ["1/2", "2/2"])
@@ -62,7 +59,6 @@ def test_other_data_are_named(project: Project) -> None:
     ]
 
 
-@pytest.mark.full
 def test_other_keys_are_named(project: Project) -> None:
     """V7: a gate that is tighter, a weight and a key map; each once."""
     run_shards(project, ["1/2", "2/2"])
@@ -72,7 +68,6 @@ def test_other_keys_are_named(project: Project) -> None:
     assert f"{CHANGED}: dataset, gates, metric_weights; merged" in line
 
 
-@pytest.mark.full
 def test_a_scenario_that_is_broken_now_is_named(project: Project) -> None:
     """V7: it is merged as it ran."""
     run_shards(project, ["1/2", "2/2"])
@@ -82,7 +77,6 @@ def test_a_scenario_that_is_broken_now_is_named(project: Project) -> None:
     assert "the scenario, which cannot be read" in said(project)[0]
 
 
-@pytest.mark.full
 def test_what_is_not_here_is_not_mentioned(project: Project) -> None:
     """V7: shards often ran on other machines."""
     run_shards(project, ["1/2", "2/2"])
@@ -92,7 +86,6 @@ def test_what_is_not_here_is_not_mentioned(project: Project) -> None:
     assert said(project) == []
 
 
-@pytest.mark.full
 def test_variants_are_looked_at_one_by_one(project: Project) -> None:
     """V7: one of two has another gate."""
     project.scenario(VARIANTS)
@@ -102,7 +95,6 @@ def test_variants_are_looked_at_one_by_one(project: Project) -> None:
     assert f"{CHANGED}: gates" in line
 
 
-@pytest.mark.full
 def test_trec_files_and_second_files_are_data_too(project: Project) -> None:
     """V7: the run of a search engine, and answers in a file of their own."""
     project.file("q.txt", "1 0 d1 1\n2 0 d2 1\n")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
+
+pytestmark = pytest.mark.full
 
 HEAVY = ("yaml", "pydantic", "numpy", "rouge_score", "nltk", "ragas", "jieba", "ir_measures")
 
@@ -38,7 +38,6 @@ def _listed() -> list[set[str]]:
     return [{*part.split()} for part in MINIMAL.read_text("utf-8").split("\n\n")]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("args", [("--collect-only",), ("--help",), ()], ids=" ".join)
 def test_without_scenarios_nothing_heavy_is_loaded(project: Project, args: tuple[str, ...]) -> None:
     """[E13] In an empty folder: neither yaml nor pydantic nor anything numeric."""
@@ -47,7 +46,6 @@ def test_without_scenarios_nothing_heavy_is_loaded(project: Project, args: tuple
     assert ours <= _listed()[0]
 
 
-@pytest.mark.full
 def test_with_ordinary_tests_nothing_heavy_is_loaded(project: Project) -> None:
     """[E13] Nor for a run of tests that have nothing to do with the plugin."""
     project.pytester.makepyfile("def test_passes(): pass")
@@ -56,7 +54,6 @@ def test_with_ordinary_tests_nothing_heavy_is_loaded(project: Project) -> None:
     assert ours <= _listed()[0]
 
 
-@pytest.mark.full
 def test_a_lexical_run_loads_what_it_uses(project: Project) -> None:
     """[E13, E18] em and f1 with gates and intervals: yaml, pydantic, and these modules of ours.
 
@@ -78,7 +75,6 @@ def test_a_lexical_run_loads_what_it_uses(project: Project) -> None:
     assert project.gates()["em.mean"] == "passed"
 
 
-@pytest.mark.full
 def test_chinese_text_needs_no_word_list(project: Project) -> None:
     """[D2, E13] The default splits it into characters, without jieba."""
     project.scenario(

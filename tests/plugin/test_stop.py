@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 # At a bound of 0.5, 22 of 40 are enough: 22 · 0.9 + 0.231 = 20.031 of 40.
 GOOD = [f"0.9{at:02}" for at in range(40)]
@@ -28,7 +29,6 @@ def scenario(judged: JudgedProject, answers: Any = GOOD, **keys: Any) -> None:
     judged.scenario(answers, **{**plain, **keys})
 
 
-@pytest.mark.full
 def test_nothing_is_asked_once_the_gates_are_decided(stopping: JudgedProject) -> None:
     """At most the two calls in flight more, and those that were answered meanwhile."""
     scenario(stopping)
@@ -58,7 +58,6 @@ def test_nothing_is_asked_once_the_gates_are_decided(stopping: JudgedProject) ->
     assert len(stopping.asked) <= 8
 
 
-@pytest.mark.full
 def test_a_run_that_stopped_is_no_baseline(stopping: JudgedProject) -> None:
     scenario(stopping)
     result = stopping.pytest("--rag-save=main")
@@ -68,7 +67,6 @@ def test_a_run_that_stopped_is_no_baseline(stopping: JudgedProject) -> None:
     )
 
 
-@pytest.mark.full
 def test_a_draw_from_runs_that_stopped_says_how_to_ask_all(stopping: JudgedProject) -> None:
     """The command that it names makes a run to draw from."""
     scenario(stopping)
@@ -84,7 +82,6 @@ def test_a_draw_from_runs_that_stopped_says_how_to_ask_all(stopping: JudgedProje
     assert stopping.pytest("--rag-label=5").ret == pytest.ExitCode.OK
 
 
-@pytest.mark.full
 def test_workers_stop_on_what_they_scored_together(stopping: JudgedProject) -> None:
     """Each scores 20 of 40 at most; 22 are needed."""
     stopping.server.options.latency_s = 0.05
@@ -97,7 +94,6 @@ def test_workers_stop_on_what_they_scored_together(stopping: JudgedProject) -> N
     assert list(stopping.temporary.iterdir()) == []
 
 
-@pytest.mark.full
 def test_a_part_of_the_samples_decides_nothing(stopping: JudgedProject) -> None:
     scenario(stopping, GOOD[:8], gates={"graded": 0.1})
     stopping.pytest("--rag-limit=6").assert_outcomes(passed=6, skipped=2)
@@ -108,7 +104,6 @@ def test_a_part_of_the_samples_decides_nothing(stopping: JudgedProject) -> None:
     assert set(stopping.project.gates().values()) == {"skipped"}
 
 
-@pytest.mark.full
 def test_an_error_is_followed_by_all_others(stopping: JudgedProject) -> None:
     """The run is red anyway; to be run again, a sample must have been run."""
     scenario(stopping, ["400|0.9", *GOOD[:9]], gates={"graded": 0.1})
@@ -116,7 +111,6 @@ def test_an_error_is_followed_by_all_others(stopping: JudgedProject) -> None:
     assert stopping.project.results()["complete"] is True
 
 
-@pytest.mark.full
 def test_gates_of_hooks_need_every_sample(stopping: JudgedProject) -> None:
     stopping.with_conftest("def pytest_rageval_gates(result): return []\n")
     scenario(stopping, GOOD[:4], gates={"graded": 0.1})
@@ -140,7 +134,6 @@ def app():
 """
 
 
-@pytest.mark.full
 def test_the_system_under_test_is_not_asked_either(stopping: JudgedProject) -> None:
     """A fixture for each case alone: it is made three times, for 1 + 1 + 1 of 6 at 0.4."""
     stopping.with_conftest(TARGET)

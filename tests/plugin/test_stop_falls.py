@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
+pytestmark = pytest.mark.full
 
 
 def answers(least: float, count: int) -> list[str]:
@@ -35,7 +36,6 @@ def saved(judged: JudgedProject, rows: list[str], stop: Any = "decided") -> None
     judged.server.forget()
 
 
-@pytest.mark.full
 def test_a_run_that_fell_is_not_asked_to_the_end(judged: JudgedProject) -> None:
     """0.9 before, 0 now: after 6 of 40 the rest, 1 at best, gains 34 · 0.1 of the 6 · 0.9 lost."""
     saved(judged, answers(0.9, 40))
@@ -55,7 +55,6 @@ def test_a_run_that_fell_is_not_asked_to_the_end(judged: JudgedProject) -> None:
     assert judged.project.gates() == {"no_regression": "failed", "unscored": "passed"}
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("stop", ["decided", 0.05])
 def test_the_run_that_is_saved_first_asks_about_every_sample(
     judged: JudgedProject, stop: Any
@@ -64,7 +63,6 @@ def test_the_run_that_is_saved_first_asks_about_every_sample(
     assert judged.project.results()["complete"] is True
 
 
-@pytest.mark.full
 def test_a_run_as_good_as_main_passes_before_all_is_asked(judged: JudgedProject) -> None:
     """At an error bound of 0.05, and its verdict is that of two processes."""
     saved(judged, answers(0.5, 100))
@@ -81,7 +79,6 @@ def test_a_run_as_good_as_main_passes_before_all_is_asked(judged: JudgedProject)
     assert judged.project.gates() == alone
 
 
-@pytest.mark.full
 def test_the_short_form_of_the_command_line_stops_too(judged: JudgedProject) -> None:
     """``--rag-compare-fail`` in mode significant does not; ``compare_fail`` may name another."""
     saved(judged, answers(0.9, 40))

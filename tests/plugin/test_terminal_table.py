@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project
 
 # em 1, 0; acc 1, 1. Documents weigh 3 and 1: em (3*1 + 1*0)/4 = 0.75, acc 1.
 # Per sample with weights em 1, acc 0.25: (1 + 0.25)/1.25 = 1 and (0 + 0.25)/1.25 = 0.2;

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 # "in Paris": em 0; acc 1 because it contains Paris. Weighted: (1*0 + 3*1) / 4 = 0.75.
 PARTLY = """

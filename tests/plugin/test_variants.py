@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 # Of 20 answers, bm25 and its twin have 10 right, dense all. Ten samples differ, all one way:
 # p = 2 ** -9, the smallest that ten signs can give, for both pairs with dense; the twins never

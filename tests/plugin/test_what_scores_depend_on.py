@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 OWN = """
     name: qa
     metrics: [{use: "%s:polite"}]
@@ -26,7 +26,6 @@ def write_metric(project: Project, module: str, score: float) -> None:
 ANSWERS = [{"id": f"s{at}", "question": "?", "answer": "please"} for at in range(4)]
 
 
-@pytest.mark.full
 def test_changed_code_of_a_metric_is_compared_and_said(project: Project, run: Run) -> None:
     """[V6] In yellow below the table, in summary.md and on the page; once for the metric."""
     project.scenario(OWN % "own_polite")
@@ -45,7 +44,6 @@ def test_changed_code_of_a_metric_is_compared_and_said(project: Project, run: Ru
     assert said in (folder / "report.html").read_text("utf-8")
 
 
-@pytest.mark.full
 def test_a_changed_constant_of_another_module_is_said(project: Project, run: Run) -> None:
     """[V6] A number that is imported does not say where it came from; the import statement does."""
     project.scenario(OWN % "own_bounded")
@@ -62,7 +60,6 @@ def test_a_changed_constant_of_another_module_is_said(project: Project, run: Run
         assert ("the code of polite (own_limits) has changed" in text) == said
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("changed", [False, True])
 def test_shards_scored_by_other_code_do_not_merge(
     project: Project, run: Run, changed: bool

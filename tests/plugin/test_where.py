@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
+
+pytestmark = pytest.mark.full
 
 SCENARIO = "name: qa\ndataset: qa.jsonl\nmetrics: [em]\ngates: {em: 0.1}\n"
 
@@ -25,7 +24,6 @@ def rows(project: Project) -> Project:
     return project
 
 
-@pytest.mark.full
 def test_only_these_samples_run_under_their_usual_names(rows: Project, run: Run) -> None:
     """A part of the data decides no gate, saves no baseline, and is red if strict."""
     result = run("--rag-where", "topic=lake", "-v")
@@ -38,7 +36,6 @@ def test_only_these_samples_run_under_their_usual_names(rows: Project, run: Run)
     assert saved.ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.full
 def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
     """Nothing ran, and a line names the values that there are."""
     result = plain("--rag-where", "topic=feels")
@@ -52,7 +49,6 @@ def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
     assert plain("--rag-where", "fees").ret == pytest.ExitCode.USAGE_ERROR
 
 
-@pytest.mark.full
 def test_a_test_function_runs_over_them_too(rows: Project, plain: Run) -> None:
     """The marker takes the same samples."""
     rows.tested_by("rageval.check('x')")
@@ -63,7 +59,6 @@ def test_a_test_function_runs_over_them_too(rows: Project, plain: Run) -> None:
     ]
 
 
-@pytest.mark.full
 def test_the_same_with_workers(rows: Project, workers: Run) -> None:
     """Each worker collects the same part."""
     result = workers("--rag-where", "topic=lake", "--rag-where", "topic=feels")

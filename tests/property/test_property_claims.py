@@ -20,6 +20,8 @@ from pytest_rageval.metrics.support.table import (
 )
 from pytest_rageval.metrics.support.table import HISTORY as OF_HISTORY
 
+pytestmark = pytest.mark.full
+
 PARTS = ("claim_precision", "noise_in_relevant", "noise_in_irrelevant", "hallucination")
 LEVEL = st.sampled_from(["none", "partial", "full"])
 
@@ -55,7 +57,6 @@ def _missing(table: SupportTable, name: str) -> list[object]:
     return [key for key in metric(name).measure.wants(table) if key not in table.cells]
 
 
-@pytest.mark.full
 @given(tables())
 @settings(max_examples=300, deadline=None)
 def test_right_noise_and_made_up_are_all_claims(table: SupportTable) -> None:
@@ -70,7 +71,6 @@ def test_right_noise_and_made_up_are_all_claims(table: SupportTable) -> None:
     assert all(0.0 <= value <= 1.0 for value in found.values() if value is not None)
 
 
-@pytest.mark.full
 @given(tables(), st.data())
 @settings(max_examples=200, deadline=None)
 def test_more_support_is_never_worse(table: SupportTable, data: st.DataObject) -> None:
@@ -86,7 +86,6 @@ def test_more_support_is_never_worse(table: SupportTable, data: st.DataObject) -
     assert (after["hallucination"] or 0.0) <= (before["hallucination"] or 0.0) + 1e-12
 
 
-@pytest.mark.full
 @given(tables(), st.data())
 @settings(max_examples=200, deadline=None)
 def test_what_failed_is_never_a_score(table: SupportTable, data: st.DataObject) -> None:

@@ -22,6 +22,8 @@ from pytest_rageval.model import (
 from pytest_rageval.stats.summary import summarize_scenario
 from pytest_rageval.stats.weights import weighted_mean
 
+pytestmark = pytest.mark.full
+
 Row = dict[str, float | None]
 GRIDS = ((0.0, 1.0), (0.0, 0.5, 1.0), (0.2, 0.3, 1.0), (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 0.0))
 WEIGHTS = {"light": 0.5, "heavy": 3.0, "none": 0.0}
@@ -111,8 +113,7 @@ def whole(info: ScenarioInfo, samples: Sequence[SampleResult]) -> ScenarioResult
     return summarize_scenario(info, samples, complete=True)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("count", [400, pytest.param(3000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [400, 3000])
 def test_what_is_decided_is_the_verdict_of_all_samples(count: int) -> None:
     """Weights, missing scores, errors, several metrics, lower is better, per cent, any order."""
     draw, early = random.Random(count), {True: 0, False: 0}
@@ -135,7 +136,6 @@ def test_what_is_decided_is_the_verdict_of_all_samples(count: int) -> None:
     assert min(early.values()) >= count / 20
 
 
-@pytest.mark.full
 def test_the_samples_asked_have_the_verdict_of_all() -> None:
     """A run that stopped is judged by them; the others are there as not asked about."""
     draw, stopped = random.Random(3), 0
@@ -170,7 +170,6 @@ def not_asked(sample: SampleResult) -> SampleResult:
     )
 
 
-@pytest.mark.full
 def test_a_worse_rest_is_what_the_verdict_is_certain_against() -> None:
     """Where a pass was certain, it is one also if every later answer is the worst possible."""
     draw, turned = random.Random(7), 0

@@ -14,6 +14,8 @@ from pytest_rageval.model import Estimate
 from pytest_rageval.stats.estimates import Row, estimate
 from pytest_rageval.stats.summary import weighted_interval
 
+pytestmark = pytest.mark.full
+
 UNIT = (0.0, 1.0)
 ROUNDING = 1e-9
 
@@ -49,7 +51,6 @@ def figures(found: Estimate) -> list[float]:
     return [end for end in ends if end is not None]
 
 
-@pytest.mark.full
 @given(rows=data_sets(), at=st.integers(0, 9), share=st.floats(0.0, 1.0))
 def test_a_worse_score_raises_no_figure(rows: list[Row], at: int, share: float) -> None:
     worse = [*rows]
@@ -60,14 +61,12 @@ def test_a_worse_score_raises_no_figure(rows: list[Row], at: int, share: float) 
         assert low <= high + ROUNDING
 
 
-@pytest.mark.full
 @given(rows=data_sets(), seed=st.integers(0, 99))
 def test_the_order_of_rows_does_not_matter(rows: list[Row], seed: int) -> None:
     shuffled = random.Random(seed).sample(rows, len(rows))
     assert estimate(shuffled, UNIT) == estimate(rows, UNIT)
 
 
-@pytest.mark.full
 @given(rows=data_sets())
 def test_the_mean_lies_in_both_intervals_and_the_wider_is_beyond(rows: list[Row]) -> None:
     found = estimate(rows, UNIT)
@@ -76,7 +75,6 @@ def test_the_mean_lies_in_both_intervals_and_the_wider_is_beyond(rows: list[Row]
         assert 0.0 <= beyond_low <= low <= mean <= high <= beyond_high <= 1.0
 
 
-@pytest.mark.full
 @given(rows=data_sets())
 def test_where_all_are_asked_it_is_the_full_run(rows: list[Row]) -> None:
     whole: Any = [replace(row, new=row.new if row.new is not None else 0.25) for row in rows]

@@ -18,6 +18,8 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.model import InvalidRow, SampleResult, ScenarioResult
 
+pytestmark = pytest.mark.full
+
 Files = Callable[[Mapping[str, bytes]], Path]
 
 ROWS: list[dict[str, Any]] = [
@@ -259,38 +261,32 @@ def facts(plan: Plan) -> list[Any]:
     ]
 
 
-@pytest.mark.full
 @given(scenario=offline)
 def test_of_answers_from_a_file(files: Files, scenario: dict[str, Any]) -> None:
     of_snapshot(files, scenario)
 
 
-@pytest.mark.full
 @given(scenario=judged)
 def test_of_judged_answers(files: Files, scenario: dict[str, Any]) -> None:
     of_snapshot(files, scenario)
 
 
-@pytest.mark.full
 @given(scenario=targets)
 def test_of_systems_that_are_asked(files: Files, scenario: dict[str, Any]) -> None:
     pytest.importorskip("aiohttp")
     of_snapshot(files, scenario)
 
 
-@pytest.mark.full
 @given(scenario=people)
 def test_of_answers_that_people_labelled(files: Files, scenario: dict[str, Any]) -> None:
     of_snapshot(files, scenario)
 
 
-@pytest.mark.full
 @given(scenario=trec)
 def test_of_retrieval_runs(files: Files, scenario: dict[str, Any]) -> None:
     of_snapshot(files, scenario)
 
 
-@pytest.mark.full
 @given(scenario=dialects)
 def test_of_other_systems_files(files: Files, scenario: dict[str, Any]) -> None:
     of_snapshot(files, scenario)
@@ -299,7 +295,6 @@ def test_of_other_systems_files(files: Files, scenario: dict[str, Any]) -> None:
 KEYS = {name: values for name, values in (COMMON | OF_EM).items() if name != "output_dir"}
 
 
-@pytest.mark.full
 @given(scenario=offline, keys=optional(**KEYS))
 def test_of_a_variant(files: Files, scenario: dict[str, Any], keys: dict[str, Any]) -> None:
     """Without ``best``, which is about all variants and makes each sample need its metric."""

@@ -10,10 +10,11 @@ import contests
 import pytest
 from others_data import others_data
 
+pytestmark = pytest.mark.full
+
 others_data("data/openqa-eval")
 
 
-@pytest.mark.full
 def test_equal_variants_are_rarely_told_apart() -> None:
     """With ties, and by group; as if by sample it is no test at all."""
     assert contests.false_alarms(contests.scores_of("em", count=500), 5, 50, 200) <= 0.096
@@ -22,13 +23,11 @@ def test_equal_variants_are_rarely_told_apart() -> None:
     assert contests.false_alarms(f1, 3, 50, 100, groups="apart") >= 0.15
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("k", [3, 10])
 def test_equal_variants_without_ties(k: int) -> None:
     assert contests.false_alarms(contests.scores_of("f1", noise=0.1), k, 100, 600) <= 0.077
 
 
-@pytest.mark.full
 def test_the_smallest_difference_that_is_named_would_have_been_shown() -> None:
     """In at least 80 % of runs: 0.8 - 3 · √(0.8 · 0.2/150) = 0.702."""
     smooth = contests.scores_of("f1", noise=0.1, count=500)

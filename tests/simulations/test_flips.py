@@ -9,6 +9,8 @@ import flips
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.full
+
 
 def agrees(found: flips.Told, overall: float, in_bins: float) -> None:
     assert found.overall[0] == pytest.approx(found.overall[1], abs=overall)
@@ -16,13 +18,11 @@ def agrees(found: flips.Told, overall: float, in_bins: float) -> None:
         assert said == pytest.approx(seen, abs=in_bins)
 
 
-@pytest.mark.full
 def test_a_second_run_differs_as_often_as_is_said() -> None:
     """Few pairs: 3 standard errors of 60 x 5 correlated ones are .07 overall, .2 in a bin."""
     agrees(flips.told(0.05, 3, 60, np.linspace(-4.0, 4.0, 5)), 0.07, 0.2)
 
 
-@pytest.mark.full
 def test_at_the_bound_itself_too_little_is_said() -> None:
     """Half of the second runs differ where the truth is the bound; the gates say three tenths."""
     found = flips.told(0.05, 3, 100, np.array([0.0]))
@@ -31,7 +31,6 @@ def test_at_the_bound_itself_too_little_is_said() -> None:
     assert seen == pytest.approx(0.5, abs=0.15)  # 3 standard errors of 100 pairs
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(("share", "repeats"), [(0.02, 2), (0.05, 3), (0.1, 5)])
 def test_what_is_said_is_right_on_average(share: float, repeats: int) -> None:
     """400 pairs at each of eleven bounds within four standard errors."""

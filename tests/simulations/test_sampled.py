@@ -11,10 +11,11 @@ import pytest
 from others_data import others_data
 from sampled import Runs, cells, sampled
 
+pytestmark = pytest.mark.full
+
 others_data("data/openqa-eval")
 
 
-@pytest.mark.full
 def test_a_sample_with_an_older_run_is_worth_more_rows() -> None:
     """F9: widths within 10 % of 0.174 and 0.114, which others found; 95 % - 3 · √(.05 · .95/80)."""
     runs = Runs.of("f1", "FiD-KD", "FiD")
@@ -27,7 +28,6 @@ def test_a_sample_with_an_older_run_is_worth_more_rows() -> None:
     assert abs(found.bias) < 0.012
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(("name", "runs"), list(cells())[1::3])
 def test_both_intervals_hold_the_truth(name: str, runs: Runs) -> None:
     """95 % - 3 · √(.05 · .95/100) = 0.885; the mean of 100 errors is below 3 · 0.05/√100."""
@@ -37,7 +37,6 @@ def test_both_intervals_hold_the_truth(name: str, runs: Runs) -> None:
     assert abs(found.bias) < 0.015, name
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("n", "unchanged", "width"), [(200, 0.0, 0.076), (100, 0.7, 0.071), (200, 0.7, 0.044)]
 )
@@ -46,7 +45,6 @@ def test_widths_are_those_of_the_documentation(n: int, unchanged: float, width: 
     assert sampled(runs, n, 40).width == pytest.approx(width, rel=0.1)
 
 
-@pytest.mark.full
 def test_nearly_all_rows_are_as_sure_as_all_of_them() -> None:
     """990 of 1,000 rows: surer of these, and no surer of what lies beyond them."""
     runs = Runs.of("f1", "FiD-KD", "FiD")

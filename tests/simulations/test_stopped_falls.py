@@ -22,7 +22,7 @@ def test_what_is_decided_is_never_wrong(mode: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("draws", [60, pytest.param(600, marks=pytest.mark.full)])
+@pytest.mark.parametrize("draws", [60, 600])
 def test_an_error_bound_is_kept_where_the_fall_is_what_is_allowed(draws: int) -> None:
     """Of 600 at 0.05 + 3 · √(0.05 · 0.95/600) = 0.077 at most; 2,000 draws give 0.02."""
     found = stopped_falls(kinds()[HARD], 300, draws, 0.05)

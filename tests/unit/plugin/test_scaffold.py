@@ -13,6 +13,8 @@ import pytest
 from pytest_rageval import evaluate
 from pytest_rageval.plugin.scaffold import print_schema, schema_text, write_scaffold
 
+pytestmark = pytest.mark.full
+
 NAMES = {"quickstart.rageval.yaml", "quickstart.jsonl", "rageval.schema.json", "pytest.ini"}
 
 
@@ -20,7 +22,6 @@ def names(folder: Path) -> set[str]:
     return {entry.name for entry in folder.iterdir()}
 
 
-@pytest.mark.full
 def test_it_writes_a_scenario_with_rows_and_a_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -42,7 +43,6 @@ def test_it_writes_a_scenario_with_rows_and_a_configuration(
     assert {gate.outcome for gate in result.gates} == {"passed"}
 
 
-@pytest.mark.full
 def test_it_names_files_as_they_are_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,7 +54,6 @@ def test_it_names_files_as_they_are_typed(
     assert "run it:  pytest 'my evals/quickstart.rageval.yaml'\n" in said
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("name", ["quickstart.rageval.yaml", "quickstart.jsonl"])
 def test_it_overwrites_nothing(tmp_path: Path, name: str) -> None:
     """[E14, E12] Nothing else is written either."""
@@ -65,7 +64,6 @@ def test_it_overwrites_nothing(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_text("utf-8") == "mine"
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -88,7 +86,6 @@ def test_a_configuration_is_left_as_it_is(
     assert "    addopts = -p no:langsmith_plugin" in said
 
 
-@pytest.mark.full
 def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path: Path) -> None:
     """[E12] A file is in the way."""
     (tmp_path / "taken").write_text("a file", "utf-8")
@@ -96,7 +93,6 @@ def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path: Path) -> None:
         write_scaffold(tmp_path / "taken" / "here")
 
 
-@pytest.mark.full
 def test_any_terminal_can_show_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """[E14] One that knows ASCII only, of a folder with a Chinese name; the schema stays JSON."""
     for write in (print_schema, lambda: write_scaffold(tmp_path / "评测")):
@@ -112,7 +108,6 @@ def test_any_terminal_can_show_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert names(tmp_path / "评测") == NAMES
 
 
-@pytest.mark.full
 def test_the_schema_is_of_the_keys_of_a_scenario() -> None:
     """[E14] Draft 2020-12; also keys of other systems, none of them required; no dead link."""
     schema = json.loads(schema_text())
