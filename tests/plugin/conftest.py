@@ -25,6 +25,8 @@ from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.reports.base import REPORT_REGISTRY
 from pytest_rageval.reports.write_run import COMMIT_VARIABLES
 
+pytest.register_assert_rewrite("judged_project", "served_app")  # before a test module imports them
+
 # pytester drops what an inner run imported. To import it again for each run costs more than the run
 # itself, and C extensions cannot be imported twice in a process.
 for _module in pkgutil.walk_packages(pytest_rageval.__path__, "pytest_rageval."):
@@ -246,6 +248,30 @@ class Run:
     def __call__(self, *args: str) -> pytest.RunResult:
         """Return the result of ``pytest <args>``."""
         return self._project.pytest(*args, *self._args, plugins=self._plugins)
+
+
+def green(result: pytest.RunResult) -> pytest.RunResult:
+    """Return the result of a run that passed."""
+    assert result.ret == pytest.ExitCode.OK
+    return result
+
+
+def red(result: pytest.RunResult) -> pytest.RunResult:
+    """Return the result of a run that failed."""
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    return result
+
+
+def wrong_use(result: pytest.RunResult) -> pytest.RunResult:
+    """Return the result of a command that pytest refused."""
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    return result
+
+
+def interrupted(result: pytest.RunResult) -> pytest.RunResult:
+    """Return the result of a run that was ended, or not begun for what it collected."""
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    return result
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, interrupted
 
 pytestmark = pytest.mark.full
 
@@ -77,8 +77,7 @@ def test_a_bad_scenario_named_by_the_option_is_reported_once(project: Project) -
     path = project.scenario("name: bad\nmetrcs: [em]\ndataset: [{answer: a}]", "bad")
     for line in (b"metrcs: [em]", b"x: \xff"):
         path.write_bytes(b"name: bad\n" + line + b"\ndataset: [{answer: a}]")
-        result = project.pytest("--rag-scenario=bad.rageval.yaml")
-        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result = interrupted(project.pytest("--rag-scenario=bad.rageval.yaml"))
         found = [line for line in result.outlines if "bad.rageval.yaml:2: " in line]
         assert len(found) == 1
         assert found[0].startswith(("bad.rageval.yaml:2:", "E   bad.rageval.yaml:2:"))

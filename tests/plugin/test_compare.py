@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red
 
 SCENARIO = """
     name: qa
@@ -66,9 +66,8 @@ def test_a_run_is_saved_to_a_path(project: Project) -> None:
 def test_a_comparison_is_a_table(saved: Project, run: Run) -> None:
     """[D6, E15] f1 1 → 13/16, em 1 → 5/8: three of eight are half as good."""
     saved.rows(rows(*[HALF] * 3, *[GOOD] * 5))
-    result = run("--rag-compare", "main")
+    result = green(run("--rag-compare", "main"))
     result.assert_outcomes(passed=8)
-    assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
         [
             "A this run, B main*permutation*alpha 0.05*",
@@ -164,9 +163,8 @@ def test_a_path_is_relative_to_where_it_was_typed(
 def test_a_significant_fall_fails_the_run(saved: Project, run: Run) -> None:
     """[E3, E5] As a test outcome, with A, B, difference, p and n."""
     saved.rows(rows(*[HALF] * 8))
-    result = run("--rag-compare", "main", "--rag-compare-fail", "f1:0.1")
+    result = red(run("--rag-compare", "main", "--rag-compare-fail", "f1:0.1"))
     result.assert_outcomes(passed=8 + 1, failed=1)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         [
             "FAILED qa.rageval.yaml::gate:compare_fail.f1 - *f1: worse, A 0.5000, B 1.0000 (main), "

@@ -7,16 +7,15 @@ and so passes; one that always says 1 does not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
+from judged_project import JudgedProject
 from sharded import run_shards
 
 from pytest_rageval.evaluation import evaluate
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from tests.plugin.conftest import green, red, wrong_use
 
 pytest_plugins = ["judged_project"]
 
@@ -76,15 +75,13 @@ def test_a_yes_sayer_is_marked_and_no_baseline(judged: JudgedProject) -> None:
     """F12: three slips in six rows are too many of twelve. A gate stays as it is."""
     judged.server.options.answer = say_yes
     controlled(judged, "warn", gates={"graded": 0.5})
-    result = judged.pytest("--rag-report=html")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(judged.pytest("--rag-report=html"))
     result.stdout.fnmatch_lines([REMARK])
     assert REMARK in (judged.project.folder() / "report.html").read_text("utf-8")
     assert len(judged.asked) == 8
     assert controls(judged)["passed"] is False
     assert REMARK in (judged.project.folder() / "summary.md").read_text("utf-8")
-    saved = judged.pytest("--rag-save=main")
-    assert saved.ret == pytest.ExitCode.TESTS_FAILED
+    saved = red(judged.pytest("--rag-save=main"))
     saved.stdout.fnmatch_lines(["*NOT saved: control rows: the judge of graded did not pass them"])
 
 
@@ -96,8 +93,7 @@ def test_a_yes_sayer_scores_nothing_where_rows_are_required(
     """F12: no sample is asked about; one ERROR says why, and results.json has it for each."""
     judged.server.options.answer = say_yes
     controlled(judged, "require", *[f"0.{at}" for at in range(10, 20)], gates={"graded": 0.5})
-    result = judged.pytest(*args)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(judged.pytest(*args))
     assert len(judged.asked) == 6  # once a run, not once a worker
     assert set(judged.errors) == {f"s{at}" for at in range(10)}
     (error,) = set(judged.errors.values())
@@ -128,8 +124,7 @@ def test_a_short_form_and_an_option_switch_them_off(judged: JudgedProject) -> No
 def test_a_metric_without_rows_is_never_passed(judged: JudgedProject) -> None:
     """F12: it is scored all the same, even where rows are required, and that is said."""
     judged.scenario(["0.5"], judge={"controls": "require"})
-    result = judged.pytest("--rag-strict")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(judged.pytest("--rag-strict"))
     result.stdout.fnmatch_lines(["no controls: graded"])
     assert controls(judged)["passed"] is None
 
@@ -157,8 +152,7 @@ def test_a_short_budget_leaves_them_out_first(judged: JudgedProject, args: tuple
     answers = [f"0.{at}" for at in range(10, 20)]
     price = {"price": {"input": 1_000_000, "output": 0}}
     controlled(judged, "warn", *answers, judge=price)
-    result = judged.pytest("--rag-budget=33", "--rag-strict", *args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(judged.pytest("--rag-budget=33", "--rag-strict", *args))
     assert judged.project.results()["counts"]["scored"] == 10
     assert controls(judged)["passed"] is None
     result.stdout.fnmatch_lines(
@@ -174,8 +168,7 @@ def test_what_was_asked_counts_where_one_row_is_lost(judged: JudgedProject) -> N
     judged.server.options.answer = say_yes
     controlled(judged, "warn", "0.5", judge={"concurrency": 1})
     judged.server.then("ok", "500")
-    result = judged.pytest("--rag-strict", "--rag-save=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(judged.pytest("--rag-strict", "--rag-save=main"))
     assert controls(judged)["passed"] is False
 
 
@@ -196,8 +189,7 @@ def test_a_worker_without_samples_does_not_keep_rows_from_being_asked(
     judged.server.options.answer = say_yes
     controlled(judged, "warn", "0.5", judge={"price": {"input": 1, "output": 1}})
     (judged.path / "test_others.py").write_text("def test_a(): pass\ndef test_b(): pass\n", "utf-8")
-    result = judged.pytest("-n2", "--dist=loadfile", "--rag-budget=1", "--rag-strict")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(judged.pytest("-n2", "--dist=loadfile", "--rag-budget=1", "--rag-strict"))
     assert controls(judged)["passed"] is False
 
 
@@ -255,8 +247,7 @@ def test_shards_carry_theirs(judged: JudgedProject) -> None:
     assert controls(judged)["passed"] is True
     judged.server.options.answer = say_yes
     shards += run_shards(judged.project, ["2/2"], "--rag-cache=off")
-    merge = judged.pytest(*[f"--rag-merge={one}" for one in shards])
-    assert merge.ret == pytest.ExitCode.USAGE_ERROR
+    merge = wrong_use(judged.pytest(*[f"--rag-merge={one}" for one in shards]))
     merge.stderr.fnmatch_lines(["*the judge of graded failed its control rows in shard 2/2*"])
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 from support_judge import PlantedTruth, SupportJudge
 
 from pytest_rageval.controls import built_in_rows
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from tests.plugin.conftest import green, interrupted
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full
@@ -81,8 +80,7 @@ def test_a_judge_that_knows_is_asked_once_for_all_metrics(
             ["judge     m: about 14 calls (13 to 22 *), 10 of them for control rows, *"]
         )
         assert judged.asked == []
-    result = judged.pytest(*args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(judged.pytest(*args))
     assert judge_server.counts == {"claims": 2, "cells": 12}
     passed = {"passed": True, "set": 1, "good": [1.0] * 5, "bad": [0.0] * 5, "reason": ""}
     assert controls(judged) == dict.fromkeys(METRICS, passed)
@@ -98,8 +96,7 @@ def test_a_yes_sayer_is_told_of_all_metrics_at_once(
     judge_server.truth.default = "full"
     scenario(judged)
     rows = "(control rows: good 1 1 1, bad 1 1 1)"
-    result = judged.pytest()
-    assert result.ret == pytest.ExitCode.OK
+    result = green(judged.pytest())
     line = f"{', '.join(METRICS)}: {TOLD} {rows}: do not trust these figures"
     assert [one for one in result.outlines if "control rows" in one] == [line]
     judged.server.forget()
@@ -151,8 +148,7 @@ def test_a_users_rows_of_a_metric_are_those_of_this_metric(
 def test_rows_of_support_without_a_metric_of_a_table_are_refused(judged: JudgedProject) -> None:
     """F12"""
     scenario(judged, "support", metrics=["graded"])
-    result = judged.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(judged.pytest())
     result.stdout.fnmatch_lines(["*controls.jsonl:1: unknown metric that asks a model 'support'*"])
     assert judged.asked == []
 
@@ -162,8 +158,7 @@ def test_rows_of_support_need_contexts_and_an_answer(judged: JudgedProject) -> N
     scenario(judged, "support")
     rows = [{**row, "contexts": None} for row in own_rows("support")]
     judged.project.rows(rows, file="controls.jsonl")
-    result = judged.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(judged.pytest())
     lines = [line for line in result.outlines if "this row lacks them" in line]
     assert len(lines) == 12
     assert "metric 'support' needs 'contexts'; this row lacks them" in lines[0]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full

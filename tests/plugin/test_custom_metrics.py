@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, interrupted
 
 METRICS = """
 import asyncio
@@ -89,8 +89,7 @@ def test_the_rootdir_and_the_folder_of_the_scenario_are_on_the_path(
 
 @pytest.mark.full
 def test_the_mode_importlib_leaves_the_path_alone_and_says_so(own: Project) -> None:
-    result = own.pytest("--import-mode=importlib")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(own.pytest("--import-mode=importlib"))
     result.stdout.fnmatch_lines(
         ["*qa.rageval.yaml:4: metrics*0*: no module named 'qa_metrics' on sys.path.*'pythonpath'*"]
     )
@@ -149,8 +148,7 @@ def test_a_module_or_class_that_skips_leaves_out_no_scenario(project: Project, c
         metrics: [em, {{use: "{name}:M"}}]
         dataset: [{{answer: x, references: [x]}}]
         """)
-        result = project.pytest()
-        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result = interrupted(project.pytest())
         assert "raised Skipped: " in result.stdout.str()
         sys.modules.pop(name, None)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval import evaluate
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, wrong_use
 
 distributed = pytest.importorskip("distributed", reason='needs "pytest-rageval[dask]"')
 pytestmark = [
@@ -136,8 +136,7 @@ def test_a_cluster_that_loses_all_workers_makes_the_run_red(qa: Project, tmp_pat
 def test_a_cluster_that_is_not_there_is_a_wrong_use(qa: Project) -> None:
     """[E19] Within some seconds, in one message."""
     qa.rows(_rows())
-    result = _pytest(qa, "--rag-engine=dask://127.0.0.1:9")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(_pytest(qa, "--rag-engine=dask://127.0.0.1:9"))
     assert result.stderr.str().count("ERROR:") == 1
     result.stderr.fnmatch_lines(["ERROR: --rag-engine dask://127.0.0.1:9: no scheduler *"])
     assert qa.wrote_nothing

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_project import JudgedProject
 
 import pytest_rageval.engine.scoring.forecast
 import pytest_rageval.plugin.dry_run  # noqa: F401
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
-
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, interrupted, wrong_use
 
 RUBRIC = {"rubric": {"prompt": "Score it. {query} {context} The score is: {answer}"}}
 pytest_plugins = ["judged_project"]
@@ -48,8 +44,7 @@ def test_what_it_says_is_what_a_run_then_asks(
         ]
     )
     monkeypatch.delenv("JUDGE_KEY")
-    without = judged.pytest("--rag-dry-run")
-    assert without.ret == pytest.ExitCode.OK
+    without = green(judged.pytest("--rag-dry-run"))
     without.stdout.fnmatch_lines(
         [
             "judge     m: about 2 calls*",
@@ -81,8 +76,7 @@ def test_it_chooses_as_the_run_would(project: Project, plain: Run) -> None:
         "name: qa\ndataset: qa.jsonl\nmetrics: [em]\ngates: {em: 0.1}\n"
         "variants: {one: {}, two: {metrics: [em, f1]}}\nbest: {of: em, at_least: one}\n"
     )
-    whole = plain("--rag-dry-run", "--rag-fail-under", "0.9", "--rag-save", "main")
-    assert whole.ret == pytest.ExitCode.OK
+    whole = green(plain("--rag-dry-run", "--rag-fail-under", "0.9", "--rag-save", "main"))
     whole.stdout.fnmatch_lines(
         [
             "*rageval: qa::two, dry run*",
@@ -120,8 +114,7 @@ def test_it_chooses_as_the_run_would(project: Project, plain: Run) -> None:
 def test_a_scenario_that_cannot_run_stays_red(project: Project, plain: Run) -> None:
     """[E22] And one that is not there is no green run."""
     project.scenario("name: qa\ndataset: none.jsonl\nmetrics: [em]\n")
-    result = plain("--rag-dry-run", "--continue-on-collection-errors")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(plain("--rag-dry-run", "--continue-on-collection-errors"))
     result.stdout.fnmatch_lines(["DRY RUN: nothing was asked, scored or judged: see the errors*"])
     project.rows([{"id": "a", "answer": "x", "references": ["x"]}])
     project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [em]\n")
@@ -162,7 +155,6 @@ def test_left_over_it_is_no_green_run(
         project.file("pytest.ini", "[pytest]\naddopts = --rag-dry-run -q\n")
     else:
         monkeypatch.setenv(place, f"{os.environ[place]} --rag-dry-run")
-    result = plain()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(plain())
     result.stderr.fnmatch_lines([f"ERROR: --rag-dry-run: found in *{place}: every run would *"])
     assert plain("--rag-dry-run").ret == pytest.ExitCode.OK

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fake_judge import prompt_of, sentences, share
+from judged_project import JudgedProject
 
 import pytest_rageval.engine.scoring.forecast
 import pytest_rageval.plugin.dry_run  # noqa: F401
 from pytest_rageval.metrics.support.prompts import asked_in
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full

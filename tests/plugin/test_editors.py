@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from editor_tree import filed
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, red
 
 # em 1, 0, -: mean 0.5 of the two rows that are scored.
 ROWS = """\
@@ -173,7 +173,7 @@ OTHERS = """
 def test_hooks_of_others_neither_select_nor_decide_gates(several: Project) -> None:
     """[E28] Whatever they do to all items, and even where one swallows a gate."""
     several.conftest(OTHERS)
-    result = several.pytest("-v", "qa.rageval.yaml")
+    result = red(several.pytest("-v", "qa.rageval.yaml"))
     result.assert_outcomes(skipped=3, failed=3)  # nothing was scored, which no gate lets pass
     shown = [line.split()[0] for line in result.outlines if line.startswith("qa.rageval.yaml::")]
     assert shown == [
@@ -187,7 +187,6 @@ def test_hooks_of_others_neither_select_nor_decide_gates(several: Project) -> No
             "gate:unscored",
         )
     ]
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_pycharm_shows_gates(several: Project) -> None:

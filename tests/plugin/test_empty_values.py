@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, interrupted, wrong_use
 
 # em: 1 and 0, so the gate fails wherever it is there.
 RED = """
@@ -49,8 +49,7 @@ def test_an_empty_part_of_a_variable_is_wrong_use(
 ) -> None:
     """V4: ``RAGEVAL_GATE="em=0.5;$MORE"`` without ``MORE``."""
     monkeypatch.setenv("RAGEVAL_GATE", text)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest())
     result.stderr.fnmatch_lines(["*RAGEVAL_GATE: expected *between*;*"])
 
 
@@ -73,8 +72,7 @@ def test_an_empty_value_in_the_file_is_refused(
     """V4: by line and key; of a scenario, that is exit status 2."""
     assert old in RED
     project.scenario(RED.replace(old, new))
-    result = run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(run())
     result.stdout.fnmatch_lines([f"*qa.rageval.yaml:{at}: is empty; *null*"])
     assert project.wrote_nothing
 

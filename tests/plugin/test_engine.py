@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, interrupted, red, wrong_use
 
 TWO = "--rag-engine=processes://2"
 ONE = "--rag-engine=processes://1"
@@ -130,8 +130,7 @@ def test_a_sample_that_ends_its_worker_is_lost_and_every_gate_fails(
 
     monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 2)
     deadly(project, "abcdef", "c")
-    result = project.pytest(TWO)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest(TWO))
     result.assert_outcomes(passed=5, errors=1, failed=2)
     result.stdout.fnmatch_lines(
         [
@@ -184,8 +183,7 @@ def test_a_metric_of_this_process_alone_is_a_collection_error(project: Project, 
         project.with_broken_metrics()
     project.scenario("name: qa\nmetrics: [em, witness]\ndataset: qa.jsonl\n")
     project.rows([{"id": "a", "answer": "x", "references": ["x"]}])
-    result = project.pytest(ONE)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(project.pytest(ONE))
     result.stdout.fnmatch_lines(
         ["*qa.rageval.yaml: metrics?1?: unknown metric 'witness'.*{use: 'module:function'}*"]
     )
@@ -196,8 +194,7 @@ def test_a_metric_of_this_process_alone_is_a_collection_error(project: Project, 
 def test_with_xdist_it_is_refused(project: Project) -> None:
     """[E19] Before anything is started, with what to write."""
     project.scenario("name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
-    result = project.pytest(ONE, "-n", "2")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest(ONE, "-n", "2"))
     result.stderr.fnmatch_lines(["ERROR: --rag-engine processes://1: -n spreads*leave out one*"])
 
 
@@ -226,8 +223,7 @@ def test_an_engine_that_cannot_be_reached_is_a_wrong_use(
     monkeypatch.setenv("RAGEVAL_ENGINE", "dask://localhost:8786")
     project.scenario("name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
     project.scenario("name: b\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n", "b")
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest())
     assert result.stderr.str().count("ERROR") == 1
     result.stderr.fnmatch_lines(
         ['ERROR: RAGEVAL_ENGINE dask://localhost:8786: *pip install "pytest-rageval?dask?"']
@@ -239,8 +235,7 @@ def test_an_engine_that_cannot_be_reached_is_a_wrong_use(
 def test_a_selection_loses_by_name_and_is_red(project: Project) -> None:
     """[E19] Gates of a part are skipped; but not where one of its samples is lost."""
     deadly(project, "abcdef", "c")
-    result = project.pytest(TWO, "-k", "c or d", "--lf")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest(TWO, "-k", "c or d", "--lf"))
     result.assert_outcomes(passed=1, errors=1, failed=2, deselected=4)
     result.stdout.fnmatch_lines(["FAILED *gate:deadly.mean*1 of 6 samples ran*1 lost*: c"])
 

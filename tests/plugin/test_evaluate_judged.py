@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_project import JudgedProject
 
 from pytest_rageval import RunSettings, evaluate
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

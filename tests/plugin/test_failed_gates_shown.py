@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pytest_rageval.text.printable import cells
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, red
 
 # em 0, 1, 0: mean 1/3 < 0.9. The gate is on line 5, the rows are on lines 7 to 9.
 SCENARIO = """\
@@ -129,8 +129,7 @@ def test_an_error_at_teardown_fails_the_run_in_all_outputs(
         "    yield lambda question: 'Paris'\n"
         "    if 'one.' in request.node.nodeid:\n        raise RuntimeError('gone')\n",
     )
-    result = project.pytest(*workers)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest(*workers))
     lines = [line for line in result.outlines if "1 of 1 cases passed" in line]
     assert lines == [
         "FAILED: 1 of 3 gates failed; 1 of 1 cases passed",

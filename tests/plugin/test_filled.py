@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 from sharded import merge, run_shards
 
 from pytest_rageval import evaluate
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_rageval.engine.scoring import window as ahead
 from pytest_rageval.plugin.run import look_ahead
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, interrupted
 
 CONFTEST = """
     import threading
@@ -227,8 +227,7 @@ def test_a_fixture_is_made_for_cases_that_run_only(app: Project) -> None:
 @pytest.mark.full
 def test_the_name_of_a_fixture_is_a_name(app: Project) -> None:
     scenario(app, target="{fixture: 'my app'}")
-    result = app.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(app.pytest())
     assert (
         "qa.rageval.yaml:2: target.fixture: expected the name of a fixture" in result.stdout.str()
     )

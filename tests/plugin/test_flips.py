@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 
 from pytest_rageval import RunSettings, UserError, evaluate
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, red
 
 SCENARIO = """
     name: qa
@@ -36,14 +36,12 @@ def failing(project: Project) -> Project:
 def test_lf_does_not_forget_a_gate_that_failed(failing: Project, run: Run) -> None:
     """[G6] The test is mended, the gate is not: all cases run, and it fails again."""
     failing.file("test_plain.py", TEST.format("1 == 1"))
-    result = run("--lf")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(run("--lf"))
     assert failing.gates() == {"em.mean": "failed", "pass_rate": "passed", "unscored": "passed"}
     run("--lf", "--deselect=qa.rageval.yaml::s3")  # as after --lf -x, it is not decided
     assert failing.gates()["em.mean"] == "skipped"
-    result = run("--lf")
+    red(run("--lf"))
     assert failing.results()["counts"]["ran"] == 4
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.mark.full
@@ -84,8 +82,7 @@ def test_lf_does_not_forget_a_gate_of_a_variant(project: Project, variants: list
     )
     failed = f"qa.rageval.yaml::{variants[1]}::gate:em.mean"
     for args in ([], ["--lf"], [failed]):
-        result = project.pytest(*args)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result = red(project.pytest(*args))
         assert f"FAILED {failed}" in result.stdout.str()
 
 
@@ -106,6 +103,5 @@ def test_lf_does_not_forget_a_gate_of_a_test_in_any_folder(
     project.file("test_plain.py", TEST.format("False"))
     project.pytest().assert_outcomes(failed=2, passed=2)
     project.file("test_plain.py", TEST.format("1 == 1"))
-    result = project.pytest("--lf")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("--lf"))
     result.stdout.fnmatch_lines(["FAILED d*::test_bot*::gate:em.mean*"])

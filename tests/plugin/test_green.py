@@ -14,7 +14,7 @@ import pytest
 from saved_file import saved_file
 
 from pytest_rageval.clients.base import CHAT_REGISTRY
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, red
 
 CHAT_REGISTRY.names()
 
@@ -94,8 +94,7 @@ def write(project: Project, **keys: Any) -> Path:
 def test_what_failed_is_never_green(asked: Project, fault: str, judge: str) -> None:
     """[G1] Whatever judges: red, and the metric is named with its reason."""
     write(asked, **FAULTS[fault], **JUDGES[judge])
-    result = asked.pytest(*OPTIONS.get(judge, []))
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(asked.pytest(*OPTIONS.get(judge, [])))
     assert asked.gates()["unscored"] == "failed"
     found = asked.results()
     assert found["weighted_score"]["failed"] >= 19
@@ -115,8 +114,7 @@ def test_a_part_of_the_samples_decides_nothing(asked: Project, fault: str, how: 
     result = asked.pytest(*how)
     assert set(asked.gates().values()) <= {"skipped", "failed"}
     result.stdout.fnmatch_lines(["NOT DECIDED: * gates of qa, * of 20 samples ran*"])
-    strict = asked.pytest(*how, "--rag-strict")
-    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    red(asked.pytest(*how, "--rag-strict"))
     assert set(asked.gates().values()) == {"failed"}
 
 
@@ -139,8 +137,7 @@ def test_what_a_conftest_skips_is_a_part_left_out(asked: Project, workers: tuple
     result.assert_outcomes(passed=18, skipped=2 + 2)
     assert set(asked.gates().values()) == {"skipped"}
     result.stdout.fnmatch_lines(["NOT DECIDED: * gates of qa, 18 of 20 samples ran*"])
-    strict = asked.pytest(*workers, "--rag-strict", "--rag-save=new.json")
-    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    red(asked.pytest(*workers, "--rag-strict", "--rag-save=new.json"))
     assert not (asked.path / "new.json").exists()
 
 
@@ -168,9 +165,8 @@ def test_a_share_may_be_missing_by_its_metric_and_all_else_is_judged(asked: Proj
     """[G1] 19 of 20 lack it: xfailed with the error, and the gate fails beyond the share."""
     metrics = {"metrics": ["f1", {"use": "faults:mostly"}], "thresholds": {"f1": 0.1}}
     write(asked, **metrics, gates={"f1": 0.9, "unscored": {"mostly": 0.95}})
-    result = asked.pytest("-rx")
+    result = green(asked.pytest("-rx"))
     result.assert_outcomes(passed=1 + 2, xfailed=19)
-    assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["XFAIL *unscored: TimeoutError: late*"])
     write(asked, **metrics, gates={"f1": 0.9, "unscored": {"mostly": 0.94}})
     result = asked.pytest()
@@ -195,8 +191,7 @@ def test_an_empty_answer_is_the_worst_one_and_nobody_is_asked(asked: Project) ->
     """[G9] The judge is down, and that does not matter: 0 of 5 for each."""
     asked.rows([{**row, "answer": ""} for row in ROWS])
     write(asked, metrics=["llm_answer_relevancy"], judge=JUDGE, gates={"weighted_score": 0.1})
-    result = asked.pytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(asked.pytest())
     assert asked.gates() == {"weighted_score": "failed", "unscored": "passed"}
     found = asked.results()["samples"][0]
     assert (found["scores"], found["reasons"]) == (
@@ -211,16 +206,14 @@ def test_rows_that_are_no_samples_are_counted_and_can_be_bounded(asked: Project)
     asked.rows([*ROWS, *({"id": f"bad{at}", "answer": ["no", "text"]} for at in range(4))])
     dataset = {"path": "qa.jsonl", "on_invalid": "skip"}
     write(asked, metrics=["f1"], dataset=dataset, gates={"f1": 0.9})
-    result = asked.pytest()
-    assert result.ret == pytest.ExitCode.OK
+    result = green(asked.pytest())
     result.stdout.fnmatch_lines(["4 of 24 rows are invalid and in no figure, for instance: *"])
     counts = asked.results()["counts"]
     assert (counts["samples"], counts["invalid"], counts["in_figures"]) == (24, 4, 20)
     summary = (asked.folder() / "summary.md").read_text("utf-8")
     assert "- 4 of 24 rows are invalid and in no figure" in summary
     write(asked, metrics=["f1"], dataset=dataset, gates={"f1": 0.9, "invalid": 0.1})
-    result = asked.pytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(asked.pytest())
     result.stdout.fnmatch_lines(["gate invalid *FAILED  0.1667 > 0.1000 (4 of 24 rows)"])
 
 
@@ -232,6 +225,5 @@ def test_a_distribution_without_workers_is_a_run_in_one_process(
     project.scenario(
         "name: qa\nmetrics: [em]\ngates: {em: 0.9}\ndataset: [{answer: a, references: [b]}]"
     )
-    result = project.pytest(option)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(project.pytest(option))
     assert project.gates()["em.mean"] == "failed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green
 
 SCENARIO = """
     name: qa
@@ -25,8 +25,7 @@ def test_the_run_says_how_many_groups_there_are(project: Project, run: Run) -> N
         for at in range(20)
     ]
     project.rows(rows)
-    result = run()
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run())
     line = "20 samples in 5 groups (question_id)"
     assert line in result.outlines
     remark = "1 of 20 rows have no 'question_id': each is a group of its own (group_by)"

@@ -11,15 +11,13 @@ import _thread
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 from support_judge import Cell, PlantedTruth, SupportJudge
 
 from pytest_rageval.engine.scoring import window
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full

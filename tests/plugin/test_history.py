@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, wrong_use
 
 SCENARIO = """
     name: qa
@@ -68,8 +68,7 @@ def test_it_lists_the_runs_and_runs_no_tests(
     monkeypatch.setenv("GITHUB_SHA", "c0ffee" + "0" * 34)
     scenario.rows([WRONG, WRONG])
     scenario.pytest("--rag-gate=acc=0.5")
-    result = scenario.pytest("--rag-history")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(scenario.pytest("--rag-history"))
     ids = [folder.name for folder in scenario.folders()]
     result.stdout.fnmatch_lines(
         [
@@ -98,8 +97,7 @@ def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
     assert (scenario.path / "elsewhere" / "history.csv").is_file()
     assert scenario.wrote_nothing
     scenario.pytest("--rag-history", *args).stdout.fnmatch_lines(["qa: 1 run"])
-    result = scenario.pytest("--rag-history=qb", *args)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(scenario.pytest("--rag-history=qb", *args))
     result.stderr.fnmatch_lines(["ERROR: --rag-history: unknown scenario 'qb'. *elsewhere"])
     assert "Traceback" not in result.stderr.str()
 

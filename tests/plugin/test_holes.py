@@ -8,7 +8,7 @@ import pytest
 from sharded import files, merge, run_shards
 
 from pytest_rageval import evaluate
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, interrupted
 
 pytestmark = pytest.mark.full
 
@@ -110,8 +110,7 @@ def test_shards_and_evaluate_say_the_same(search: Project) -> None:
 
 def test_infap_is_refused_without_a_pool(search: Project) -> None:
     search.scenario(SCENARIO.replace("judged@2", "infAP"))
-    result = search.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(search.pytest())
     result.stdout.fnmatch_lines(["*qa.rageval.yaml:*metrics?2?: infap estimates by documents of*"])
     search.file("qrels.txt", QRELS + "q01 0 new -1\n")
     assert search.pytest().ret == pytest.ExitCode.TESTS_FAILED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, interrupted
 
 SCENARIO = """
     name: qa
@@ -60,8 +60,7 @@ def test_a_hook_that_is_wrong_is_a_collection_error(project: Project, hook: str,
         {hook}
     """)
     project.scenario(SCENARIO)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(project.pytest())
     assert said in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
 
@@ -69,8 +68,7 @@ def test_a_hook_that_is_wrong_is_a_collection_error(project: Project, hook: str,
 @pytest.mark.full
 def test_a_scenario_that_waits_for_a_hook_says_so(project: Project) -> None:
     project.scenario(SCENARIO + "    target: hook\n")
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(project.pytest())
     assert "target: no plugin and no conftest.py gave a function" in result.stdout.str()
     assert "needs 'answer'" not in result.stdout.str()
 
@@ -102,11 +100,9 @@ class TestKeptAnswers:
     def test_they_need_a_version(self, project: Project) -> None:
         """Its objects cannot be told apart: no scenario is given another's answers."""
         self.write(project)
-        result = project.pytest()
-        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result = interrupted(project.pytest())
         assert "qa.rageval.yaml:6: target: cache_answers: a func" in result.stdout.str()
-        result = project.pytest("--rag-cache=off")
-        assert result.ret == pytest.ExitCode.OK
+        green(project.pytest("--rag-cache=off"))
 
     @pytest.mark.full
     def test_with_one_each_scenario_has_its_own(self, project: Project) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, red
 
 EVIL = "e\x1b[2J\n::error::x\u202e ##[group]\x9b\u2067 \ud800"
 FORBIDDEN = ("\x1b", "\x9b", "\u202e", "\u2067", "##[", "\ud800")
@@ -48,8 +48,7 @@ def test_a_hostile_name_reaches_no_output_as_it_is(
         "--rag-report=badge",
         "-v",
     )
-    result = run(*args, "--rag-save-failed=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run(*args, "--rag-save-failed=main"))
     result.assert_outcomes(passed=4, failed=7)
     texts = [result.stdout.str(), result.stderr.str(), summary.read_text("utf-8")]
     texts.append((project.path / "junit.xml").read_text("utf-8"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, red, wrong_use
 
 ROWS = tomllib.loads(Path(__file__).with_name("init_from.toml").read_text("utf-8"))
 
@@ -23,8 +23,7 @@ Who pays?,the shop,the shop,parcels.md
 def test_from_a_csv_to_a_gate(project: Project) -> None:
     """What was found, a scenario and a workflow; pytest is green, for bad answers red."""
     data = project.file("answers.csv", CSV)
-    result = project.pytest("--rag-init", "--rag-from=answers.csv", "--rag-ci=github")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("--rag-init", "--rag-from=answers.csv", "--rag-ci=github"))
     result.stdout.fnmatch_lines(
         [
             "3 rows",
@@ -81,8 +80,7 @@ def test_gold_alone_is_red_until_its_function_is_written(project: Project) -> No
     project.file("data/gold.csv", CSV.replace("answer,", "category,"))
     project.file("my_app.py", "def answer(question):\n    return 'five days'\n")
     project.file("test_other.py", "def test_other():\n    pass\n")
-    result = project.pytest("--rag-init=evals", "--rag-from=data/gold.csv")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("--rag-init=evals", "--rag-from=data/gold.csv"))
     result.stdout.fnmatch_lines(
         [
             "wrote evals/gold.rageval.yaml",
@@ -91,8 +89,7 @@ def test_gold_alone_is_red_until_its_function_is_written(project: Project) -> No
             "run it:  pytest evals/gold.rageval.yaml",
         ]
     )
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest())
     result.assert_outcomes(errors=1, skipped=2, failed=2, passed=1)
     said = "NotImplementedError: write in gold_target.py how your system is asked"
     result.stdout.fnmatch_lines([f"not answered: gold_target:answer: {said}"])
@@ -112,8 +109,7 @@ def test_what_is_there_is_kept(project: Project) -> None:
     project.file("gold data.csv", CSV.replace("answer,", "category,"))
     project.file("gold_data_target.py", "def answer(question):\n    return 'mine'\n")
     workflow = project.file(".github/workflows/rageval.yml", "mine")
-    result = project.pytest("--rag-init", "--rag-from=gold data.csv", "--rag-ci=github")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("--rag-init", "--rag-from=gold data.csv", "--rag-ci=github"))
     result.stdout.fnmatch_lines(
         [
             "wrote gold data.rageval.yaml",
@@ -130,8 +126,7 @@ def test_a_workflow_can_be_added_later(project: Project) -> None:
     """The scenario stays as it is, also where the data alone would be refused."""
     project.file("qa.csv", "question,topic\nWho?,a\n")
     scenario = project.file("qa.rageval.yaml", "name: mine\ntarget: my_app:answer\n")
-    result = project.pytest("--rag-init", "--rag-from=qa.csv", "--rag-ci=github")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("--rag-init", "--rag-from=qa.csv", "--rag-ci=github"))
     result.stdout.fnmatch_lines(
         ["kept qa.rageval.yaml, which is there already", "wrote .github/workflows/rageval.yml"]
     )
@@ -146,8 +141,7 @@ def test_a_function_that_there_is_needs_no_other(project: Project) -> None:
     project.file("answers.csv", CSV)
     project.file("my_app.py", "def answer(question):\n    return 'five days, no, the shop'\n")
     named = ("--rag-init", "--rag-set", "target=my_app:answer")
-    result = project.pytest(*named, "--rag-from=gold.csv")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest(*named, "--rag-from=gold.csv"))
     assert result.outlines[-2:] == [
         "wrote gold.rageval.yaml",
         "run it:  pytest gold.rageval.yaml",
@@ -155,8 +149,7 @@ def test_a_function_that_there_is_needs_no_other(project: Project) -> None:
     assert not (project.path / "gold_target.py").exists()
     project.pytester.syspathinsert()
     assert project.pytest("gold.rageval.yaml").ret == pytest.ExitCode.OK
-    refused = project.pytest(*named, "--rag-from=answers.csv")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused = wrong_use(project.pytest(*named, "--rag-from=answers.csv"))
     refused.stderr.fnmatch_lines(["*no system is asked: set no target*"])
 
 
@@ -168,8 +161,7 @@ def test_the_same_command_again_keeps_all(project: Project) -> None:
         project.file(name, CSV)
     project.pytest(*arguments, "--rag-from=a.csv")
     workflow = project.path / ".github/workflows/rageval.yml"
-    again = project.pytest(*arguments, "--rag-from=a.csv")
-    assert again.ret == pytest.ExitCode.OK
+    again = green(project.pytest(*arguments, "--rag-from=a.csv"))
     assert again.outlines == [
         "kept a.rageval.yaml, which is there already",
         "kept .github/workflows/rageval.yml, which is there already",
@@ -179,8 +171,7 @@ def test_the_same_command_again_keeps_all(project: Project) -> None:
         "before --rag-strict"
     )
     for _ in range(2):  # until it is there
-        second = project.pytest(*arguments, "--rag-from=b.csv")
-        assert second.ret == pytest.ExitCode.OK
+        second = green(project.pytest(*arguments, "--rag-from=b.csv"))
         assert said in second.outlines
     workflow.write_text(
         workflow.read_text().replace(" --rag-strict", " b.rageval.yaml --rag-strict")
@@ -200,8 +191,7 @@ def test_what_cannot_be_done_writes_nothing(
     project.file("full.csv", CSV)
     project.file("full.rageval.yaml", "mine")
     before = {path: path.read_bytes() for path in project.path.iterdir() if path.is_file()}
-    result = project.pytest(*arguments)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest(*arguments))
     result.stderr.fnmatch_lines([message])
     assert {path: path.read_bytes() for path in project.path.iterdir() if path.is_file()} == before
 
@@ -221,11 +211,9 @@ def test_a_key_that_the_file_needs_is_named_as_it_is_written_here(
 ) -> None:
     """One way, and it works; there is no scenario yet to write a line into."""
     (project.path / "data.csv").write_bytes(raw)
-    result = project.pytest("--rag-init", "--rag-from=data.csv")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest("--rag-init", "--rag-from=data.csv"))
     message = result.stderr.str()
     assert f" write {said}" in message
     assert "set dataset." not in message
     assert "Here:" not in message
-    result = project.pytest("--rag-init", "--rag-from=data.csv", said)
-    assert result.ret == pytest.ExitCode.OK
+    green(project.pytest("--rag-init", "--rag-from=data.csv", said))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject, JudgeServer
+from judged_project import JudgedProject, JudgeServer
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 import fake_openai
 import pytest
+from judged_project import JudgedProject
 
 from pytest_rageval.engine.scoring import window as ahead
 from pytest_rageval.plugin.run import look_ahead
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from tests.plugin.conftest import red
 
 pytest_plugins = ["judged_project"]
 
@@ -44,8 +42,7 @@ def test_the_budget_stops_the_asking(judged: JudgedProject) -> None:
         gates={"graded": 0.05, "unscored": 0.9},
         judge={"price": DOLLAR_A_TOKEN, "concurrency": 1},
     )
-    result = judged.pytest("--rag-budget", "10")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(judged.pytest("--rag-budget", "10"))
     assert len(judged.asked) == 3
     assert judged.usage["cost_usd"] == 9.0
     assert list(judged.project.outcomes().values()) == ["passed"] * 3 + ["error"] * 7

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_project import JudgedProject
 
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from tests.plugin.conftest import red
 
 pytest_plugins = ["judged_project"]
 
@@ -71,11 +70,10 @@ def test_every_fault_is_an_error_of_its_sample_only(judged: JudgedProject) -> No
     answers += ["0.7", "no_usage|0.7"]
     judged.server.hang_s = 10.0
     judged.scenario(answers, gates={"graded": 0.1, "unscored": 0.9}, judge=PATIENT)
-    result = judged.loop_back()
+    result = red(judged.loop_back())
     well = len(PASSING) + 2
     # Both gates pass: nearly half of the samples may be unscored, and 0.1 is low.
     result.assert_outcomes(passed=well + 2, errors=len(LASTING))
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
     samples = judged.project.results()["samples"]
     scores = [sample["scores"]["graded"] for sample in samples]
     assert scores == [None] * len(LASTING) + [0.6] * len(PASSING) + [0.7, 0.7]

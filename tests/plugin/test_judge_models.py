@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

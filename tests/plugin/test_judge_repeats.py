@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

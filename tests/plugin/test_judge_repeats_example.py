@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 
 from pytest_rageval.clients import score_cache
 from pytest_rageval.metrics.ragas import judge as ragas_judge
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest.importorskip("ragas")
 pytest_plugins = ["judged_project"]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from judged_project import JudgedProject
 
 from pytest_rageval.reports.base import REPORT_REGISTRY
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

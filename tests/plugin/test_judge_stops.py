@@ -8,15 +8,13 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_project import JudgedProject
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from judged_project import JudgedProject
+from tests.plugin.conftest import interrupted
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full
@@ -77,8 +75,7 @@ def test_ctrl_c_in_a_case_writes_the_files_and_asks_no_more(
     judged.with_conftest(INTERRUPT.replace("raise KeyboardInterrupt", way))
     answers = [f"0.{at}" for at in range(40, 100)]
     judged.scenario(answers, gates={"graded": 0.1}, judge={"concurrency": 2})
-    result = judged.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(judged.pytest())
     assert judged.project.outcomes() == {"s0": "passed", "s1": "passed"}
     assert set(judged.project.gates().values()) == {"skipped"}
     assert judged.usage["calls"] >= 3

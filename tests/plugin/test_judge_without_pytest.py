@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_project import JudgedProject
 
 from pytest_rageval import ScenarioResult, evaluate
 from pytest_rageval.clients.settings import RunSettings
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from tests.plugin.conftest import red
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full
@@ -62,8 +62,7 @@ def test_a_dead_judge_of_one_variant_leaves_nothing_to_compare(judged: JudgedPro
         variants={"alive": {}, "dead": {"dataset": _rows(dead)}},
         best={"of": "graded", "at_least": "alive"},
     )
-    result = judged.pytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(judged.pytest())
     result.stdout.fnmatch_lines(["gate best * FAILED *dead lacks 12*"])
     found = json.loads((judged.path / ".rageval/qa/variants.json").read_text("utf-8"))
     assert found["variants"]["dead"]["mean"] is None

@@ -15,7 +15,7 @@ import aiohttp  # noqa: F401  (an inner run may not be the first to import a C e
 import pytest
 
 from pytest_rageval import compare_saved_runs
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, wrong_use
 
 KEPT = Path(__file__).parents[1] / "kept" / "0.1.0"
 REPLAY = ("--rag-cache=replay", "--rag-cache-dir=cache")
@@ -98,8 +98,7 @@ def test_replies_to_prompts_of_ragas_come_from_the_cache_of_0_1_0(kept: Project)
 def test_labels_are_drawn_from_a_run_of_0_1_0_beside_its_draws(kept: Project) -> None:
     """12 of 16 answers have labels, and ``draws.json`` their draw: the other four are drawn."""
     labelled = {line.split(",")[3] for line in (KEPT / "labels/jun.csv").read_text().splitlines()}
-    result = kept.pytest("judged.yaml", "--rag-output=runs", "--rag-label=4")
-    assert result.ret == 0
+    green(kept.pytest("judged.yaml", "--rag-output=runs", "--rag-label=4"))
     [sheet] = (kept.path / "runs" / "judged" / "labels").glob("*.csv")
     rows = csv.DictReader(sheet.read_text("utf-8-sig").splitlines())
     drawn = {row["id"] for row in rows}
@@ -130,8 +129,7 @@ def test_the_history_of_0_1_0_goes_on(kept: Project) -> None:
 
 
 def test_a_shard_of_0_1_0_is_refused_with_what_to_do(kept: Project) -> None:
-    result = kept.pytest("--rag-merge=shards")
-    assert result.ret == 4
+    result = wrong_use(kept.pytest("--rag-merge=shards"))
     result.stderr.fnmatch_lines(
         ["*shard.jsonl: is of schema 1, written by version 0.1.0; expected*Use one version of*"]
     )

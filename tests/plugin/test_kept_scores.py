@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from fake_judge import judge
+from judged_project import JudgedProject
 
 from pytest_rageval.extras import installed
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 

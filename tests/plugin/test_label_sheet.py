@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from judged_project import JudgedProject
 
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
-
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, interrupted, wrong_use
 
 ROWS = tomllib.loads(Path(__file__).with_name("label_sheet.toml").read_text("utf-8"))
 
@@ -39,8 +36,7 @@ def test_it_runs_no_test_and_asks_nobody(judged: JudgedProject) -> None:
     asked = len(judged.asked)
     judged.project.file("pytest.ini", "[pytest]\naddopts = -n 2 --dist=load --rag-cache=off\n")
     for _ in range(2):
-        result = judged.pytest("--rag-label=3")
-        assert result.ret == pytest.ExitCode.OK
+        result = green(judged.pytest("--rag-label=3"))
         assert result.parseoutcomes() == {}
     assert (asked, len(judged.asked)) == (5, 5)
     assert len(judged.project.folders()) == 1
@@ -77,8 +73,7 @@ def test_each_scenario_has_its_sheet_or_none_has(project: Project) -> None:
     project.tested_by("rageval.check('x')", of="bot.yaml")
     project.pytest("a.rageval.yaml", "test_bot.py")
     base = project.path / ".rageval"
-    result = project.pytest("--rag-label=1")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest("--rag-label=1"))
     result.stderr.fnmatch_lines(
         [
             "ERROR: --rag-label: b.rageval.yaml: no complete run in .rageval/two to draw from. "
@@ -86,8 +81,7 @@ def test_each_scenario_has_its_sheet_or_none_has(project: Project) -> None:
         ]
     )
     assert sheets(base) == []
-    result = project.pytest("a.rageval.yaml", "test_bot.py", "--rag-label", "1")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("a.rageval.yaml", "test_bot.py", "--rag-label", "1"))
     assert [path.parent.parent.name for path in sheets(base)] == ["bot", "one"]
     base.rename(project.path / "out")
     args = ("--rag-scenario=a.rageval.yaml", "--rag-output=out", "--rag-set=metrics=[em,f1]")
@@ -121,8 +115,7 @@ def test_wrong_use_says_what_to_write(project: Project, args: list[str], message
     """Exit status 4, and nothing runs."""
     project.file("a.rageval.yaml", SCENARIO.format("one"))
     project.file("test_it.py", "def test_it(): pass\n")
-    result = project.pytest(*args)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest(*args))
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert project.wrote_nothing
 
@@ -134,8 +127,7 @@ def test_a_scenario_with_mistakes_ends_it(project: Project) -> None:
     project.pytest()
     project.file("b.rageval.yaml", "name: b\nmetrics: [nosuch]\ndataset: []\n")
     for more in ([], ["--continue-on-collection-errors"]):
-        result = project.pytest("--rag-label=1", *more)
-        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result = interrupted(project.pytest("--rag-label=1", *more))
         result.stdout.fnmatch_lines(["*unknown metric 'nosuch'*"])
     assert sheets(project.path / ".rageval") == []
 
@@ -160,7 +152,6 @@ def test_answers_are_drawn_from_all_samples_and_that_is_said(
     project.file("qa.rageval.yaml", text)
     project.rows([*TAGGED, {"id": "q4", "skip": "later", "answer": "x", "references": ["x"]}])
     assert project.pytest().ret == pytest.ExitCode.OK
-    result = project.pytest("--rag-label=4", *args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("--rag-label=4", *args))
     assert any(line.startswith("qa::dense: ") for line in result.outlines)
     assert (SAID in result.stdout.str()) is is_said

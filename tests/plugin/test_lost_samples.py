@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, interrupted, red
 
 SCENARIO = """
     name: qa
@@ -25,10 +25,9 @@ def test_a_crashed_worker_fails_the_gates_and_names_what_was_lost(
     project.with_broken_metrics()
     project.scenario(SCENARIO)
     _samples(project, a="", b="", c="crash", d="", e="", f="")
-    result = workers()
+    result = red(workers())
     # Five cases pass, the crash is a failure of pytest-xdist's own, both gates fail.
     result.assert_outcomes(passed=5, failed=1 + 2)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["FAILED *::gate:crashes.mean*5 of 6 samples ran*1 lost*: c"])
     assert project.gates() == {"crashes.mean": "failed", "unscored": "failed"}
     assert project.results()["complete"] is False
@@ -41,8 +40,7 @@ def test_a_run_that_only_crashes_is_red(project: Project) -> None:
     project.with_broken_metrics()
     project.scenario(SCENARIO)
     _samples(project, a="crash")
-    result = project.pytest("-n", "1")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("-n", "1"))
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     assert "gate:crashes.mean PASSED" not in result.stdout.str()
 
@@ -94,8 +92,7 @@ def test_ctrl_c_writes_the_files_and_passes_no_gate(project: Project, workers: R
     """[E4, A12] In the third case: the table is printed, the exit status is that of Ctrl-C."""
     project.conftest(AFTER_A_REPORT)
     project.scenario(FIVE)
-    result = workers("-v")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(workers("-v"))
     result.stdout.fnmatch_lines(["==* rageval: qa *==", "em *1.0000*", "gate em.mean *skipped*"])
     assert "passed" not in project.gates().values()
     results = project.results()
@@ -111,8 +108,7 @@ def test_ctrl_c_while_a_metric_scores_passes_no_gate(project: Project) -> None:
     project.with_broken_metrics()
     project.scenario(SCENARIO.replace("crashes", "interrupted"))
     _samples(project, a="", b="", c="interrupt", d="")
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    interrupted(project.pytest())
     assert project.outcomes() == {"a": "passed", "b": "passed"}
     assert set(project.gates().values()) == {"skipped"}
     assert {entry.name for entry in project.folder().iterdir()} == {
@@ -130,8 +126,7 @@ def test_ctrl_c_before_any_case_writes_nothing(project: Project) -> None:
     """[E4] There is nothing to say."""
     project.conftest(INTERRUPT.replace('"c"', '"a"'))
     project.scenario(FIVE)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    interrupted(project.pytest())
     assert project.wrote_nothing
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval import evaluate
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green
 
 SCENARIO = """
     name: qa
@@ -49,8 +49,7 @@ def test_terminal_files_and_summary_of_github_say_it(
     """It is no warning: the run is green, also where warnings are errors, and is saved."""
     step = project.path / "step.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
-    result = run("-W", "error", "--rag-report=html", "--rag-strict", "--rag-save=main")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run("-W", "error", "--rag-report=html", "--rag-strict", "--rag-save=main"))
     result.stdout.fnmatch_lines([SAID, APART, "gate em.mean *", "baseline main saved: *"])
     assert project.results()["made"] == MADE
     assert SAID in (project.folder() / "summary.md").read_text("utf-8")

@@ -15,7 +15,7 @@ import pytest
 from fake_openai import FakeOpenAI
 from scripted_questions import RETURNS, prompt_in, reply
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, interrupted, red, wrong_use
 
 
 @pytest.fixture
@@ -40,8 +40,7 @@ def test_nobody_is_asked_where_nothing_can_be_written(
     project: Project, server: FakeOpenAI, more: tuple[str, ...]
 ) -> None:
     project.file("a-file", "")
-    result = project.pytest(*command(server, "--rag-init=a-file/below", *more))
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest(*command(server, "--rag-init=a-file/below", *more)))
     result.stderr.fnmatch_lines(["*--rag-init: nothing can be written to *below: *"])
     assert not server.chats
 
@@ -138,8 +137,7 @@ def test_ctrl_c_while_documents_are_read(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pytest_rageval.plugin.made_questions.read_documents", stop)
-    result = project.pytest("--rag-init", *command(server))
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(project.pytest("--rag-init", *command(server)))
     result.stdout.fnmatch_lines(["stopped"])
 
 
@@ -179,6 +177,5 @@ def test_a_judge_whose_replies_are_none_is_said_to_give_none(
 ) -> None:
     """It need not be a bad judge: a proxy, a filter or a form of JSON may be in the way."""
     server.options.fault_rates, server.options.sticky = {"prose": 1.0}, True
-    result = project.pytest("--rag-init", *command(server, "--rag-set=judge.controls=require"))
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("--rag-init", *command(server, "--rag-set=judge.controls=require")))
     result.stdout.fnmatch_lines(["NOT DONE: *(en; 12 of 12 replies cannot be used)*"])

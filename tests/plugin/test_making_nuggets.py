@@ -14,7 +14,7 @@ from scripted_questions import RETURNS, prompt_in
 
 from pytest_rageval.datasets.reviews import review_digest
 from pytest_rageval.model import Sample
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, red, wrong_use
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "question": "How long may items go back?", "references": ["Items: 30 days."]},
@@ -107,8 +107,7 @@ def calls_in(result: pytest.RunResult) -> tuple[int, int, int]:
 
 
 def test_rows_with_references_get_lists_and_a_scenario_that_joins_them(nuggets: Nuggets) -> None:
-    result = nuggets.make()
-    assert result.ret == 0
+    result = green(nuggets.make())
     first, second, third = nuggets.rows()
     assert first["nuggets"] == [nugget("Items: 30 days.")]
     assert second["nuggets"] == [nugget("The customer pays postage.")]
@@ -190,8 +189,7 @@ def test_only_rows_that_lack_a_list_are_asked_for(nuggets: Nuggets) -> None:
     changed = ROWS[1] | {"references": ["Acme pays."]}
     nuggets.write([ROWS[0], changed, ROWS[2], more])
     before = len(nuggets.asked())
-    result = nuggets.make("--rag-cache=off", NO_CONTROLS)
-    assert result.ret == 0
+    result = green(nuggets.make("--rag-cache=off", NO_CONTROLS))
     assert len(nuggets.asked()) == before + 2
     assert nuggets.rows()[:3] == own
     assert nuggets.rows()[3]["nuggets"] == [nugget("Two years.")]
@@ -205,8 +203,7 @@ def test_only_rows_that_lack_a_list_are_asked_for(nuggets: Nuggets) -> None:
 def test_a_scenario_that_is_there_stays_and_the_line_for_it_is_said(nuggets: Nuggets) -> None:
     scenario = "name: mine\ndataset: rows.jsonl\nmetrics: [em]\ntarget: app:answer\n"
     nuggets.project.file("rows.rageval.yaml", scenario)
-    result = nuggets.make()
-    assert result.ret == 0
+    result = green(nuggets.make())
     assert (nuggets.path / "rows.rageval.yaml").read_text("utf-8") == scenario
     result.stdout.fnmatch_lines(
         ["write in rows.rageval.yaml:  answers: {path: rows-nuggets.jsonl, key: id}"]
@@ -257,8 +254,7 @@ def test_what_is_dropped_and_lacks_a_list_is_said(nuggets: Nuggets) -> None:
     nuggets.server.options.answer = listing(
         nuggets_of, unsupported=["In gold.", "in gold", "The customer pays postage."]
     )
-    result = nuggets.make()
-    assert result.ret == 0
+    result = green(nuggets.make())
     assert [len(row.get("nuggets", ())) for row in nuggets.rows()] == [1, 0, 0]
     result.stdout.fnmatch_lines(
         [
@@ -279,8 +275,7 @@ def test_a_judge_that_finds_everything_right_makes_no_list(nuggets: Nuggets) -> 
         return listing()(body) if is_listing(prompt) else json.dumps({"verdicts": verdicts})
 
     nuggets.server.options.answer = agree
-    result = nuggets.make()
-    assert result.ret == 1
+    result = red(nuggets.make())
     assert nuggets.names() == set()
     assert not any(map(is_listing, nuggets.asked()))
     result.stdout.fnmatch_lines(["NOT DONE: judge 'm' does not tell*"])
@@ -290,8 +285,7 @@ def test_a_judge_that_finds_everything_right_makes_no_list(nuggets: Nuggets) -> 
 def test_a_call_that_fails_writes_nothing_and_the_same_command_goes_on(nuggets: Nuggets) -> None:
     more = ["--rag-concurrency=1", NO_CONTROLS]
     nuggets.server.then("ok", "500")  # one of the four calls
-    result = nuggets.make(*more)
-    assert result.ret == 1
+    result = red(nuggets.make(*more))
     assert nuggets.names() == set()
     result.stdout.fnmatch_lines(["NOT DONE: 1 of 2 lists could not be made:", "nothing is *"])
     answered = len(nuggets.asked()) - 1
@@ -305,8 +299,7 @@ def test_without_a_list_no_question_is_written_either(nuggets: Nuggets) -> None:
     for name in nuggets.names():
         (nuggets.path / name).unlink()
     nuggets.server.then("ok", "500")
-    result = nuggets.questions(2, "--rag-nuggets", "--rag-concurrency=1", NO_CONTROLS)
-    assert result.ret == 1
+    result = red(nuggets.questions(2, "--rag-nuggets", "--rag-concurrency=1", NO_CONTROLS))
     assert nuggets.names() == set()
     result.stdout.fnmatch_lines(["NOT DONE: 1 of 2 lists could not be made:", "nothing is *"])
     assert nuggets.questions(2, "--rag-nuggets", NO_CONTROLS).ret == 0
@@ -315,8 +308,7 @@ def test_without_a_list_no_question_is_written_either(nuggets: Nuggets) -> None:
 
 @pytest.mark.full
 def test_a_dry_run_says_the_calls_and_asks_nobody(nuggets: Nuggets) -> None:
-    result = nuggets.make("--rag-dry-run", NO_CONTROLS, "--rag-set=judge.price.input=1")
-    assert result.ret == 0
+    result = green(nuggets.make("--rag-dry-run", NO_CONTROLS, "--rag-set=judge.price.input=1"))
     assert nuggets.asked() == []
     assert nuggets.names() == set()
     # Of two rows two calls each; the second is made where the reply to the first can be read.
@@ -330,8 +322,7 @@ def test_a_dry_run_says_the_calls_and_asks_nobody(nuggets: Nuggets) -> None:
 
 @pytest.mark.full
 def test_made_questions_get_lists_that_their_passages_support(nuggets: Nuggets) -> None:
-    result = nuggets.questions(3, "--rag-nuggets")
-    assert result.ret == 0
+    result = green(nuggets.questions(3, "--rag-nuggets"))
     rows = nuggets.rows("questions.jsonl")
     assert [row["nuggets"] for row in rows] == [[nugget(row["references"][0])] for row in rows]
     result.stdout.fnmatch_lines(["3 lists of nuggets, with 3 nuggets"])
@@ -359,8 +350,7 @@ def test_questions_of_before_keep_none_and_the_way_to_lists_works(nuggets: Nugge
     found = re.search(r"2 questions without nuggets.*later: pytest (.*)", result.stdout.str())
     assert found is not None
     args = found[1].replace("--rag-judge-model=NAME", "").split()
-    result = nuggets.project.pytest(*args, *nuggets.models)
-    assert result.ret == 0
+    green(nuggets.project.pytest(*args, *nuggets.models))
     lists = nuggets.rows("questions-nuggets.jsonl")
     assert [bool(row.get("nuggets")) for row in lists] == [True, True, False, False]
     assert [row["id"] for row in lists] == [row["id"] for row in rows]
@@ -404,12 +394,10 @@ def test_what_cannot_be_is_a_usage_error(nuggets: Nuggets, args: list[str], said
 @pytest.mark.full
 def test_it_needs_a_model_and_ids(nuggets: Nuggets) -> None:
     named = ["--rag-init", "--rag-from=rows.jsonl", "--rag-nuggets"]
-    result = nuggets.project.pytest(*named)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(nuggets.project.pytest(*named))
     result.stderr.fnmatch_lines(["*--rag-nuggets needs a model*--rag-judge-model=NAME*"])
     nuggets.write([{name: row[name] for name in ("question", "references")} for row in ROWS])
-    result = nuggets.make()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(nuggets.make())
     result.stderr.fnmatch_lines(["*no column of ids*dataset.key_map.id=NAME*"])
     nuggets.write([{**row, "key": row["id"], "id": None} for row in ROWS])
     assert nuggets.make("--rag-set=dataset.key_map.id=key").ret == 0

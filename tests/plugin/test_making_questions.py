@@ -28,7 +28,7 @@ from scripted_questions import (
     replying,
 )
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, red, wrong_use
 
 ROWS = tomllib.loads(Path(__file__).with_name("making_questions.toml").read_text("utf-8"))
 
@@ -101,8 +101,7 @@ def documents(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doc
 
 @pytest.mark.full
 def test_a_folder_becomes_rows_a_scenario_and_a_target(documents: Documents) -> None:
-    result = documents.make(10)
-    assert result.ret == 0
+    result = green(documents.make(10))
     rows = documents.rows()
     assert {row["question_type"] for row in rows} == {
         *("single", "comparison", "paraphrase", "unanswerable")
@@ -130,8 +129,7 @@ def test_the_scenario_runs_as_it_is_written(documents: Documents) -> None:
         "    docs = sorted(pathlib.Path('docs').glob('*.md'))\n"
         "    return {'answer': 'so it is', 'contexts': [d.read_text('utf-8') for d in docs]}\n",
     )
-    result = documents.project.pytest("questions.rageval.yaml")
-    assert result.ret == 0
+    result = green(documents.project.pytest("questions.rageval.yaml"))
     result.stdout.fnmatch_lines(["8 made questions, 0 reviewed*", "gate recall@5.mean*passed*"])
     assert documents.project.results("questions")["metrics"]["refusal"]["mean"] == 1.0
 
@@ -295,13 +293,11 @@ def test_a_judge_that_finds_everything_right_makes_no_test_set(documents: Docume
         )
 
     documents.server.options.answer = replying(agree)
-    result = documents.make(3)
-    assert result.ret == 1
+    result = red(documents.make(3))
     assert documents.texts() == {}
     result.stdout.fnmatch_lines(["NOT DONE: judge 'm' does not tell answers that a passage gives*"])
     assert not any(map(is_writing, documents.asked()))
-    result = documents.make(3, "--rag-set=judge.controls=warn")
-    assert result.ret == 0
+    result = green(documents.make(3, "--rag-set=judge.controls=warn"))
     result.stdout.fnmatch_lines(["WARNING: judge 'm' does not tell*"])
 
 
@@ -311,8 +307,7 @@ def test_a_call_that_fails_writes_nothing_and_the_same_command_goes_on(
 ) -> None:
     documents.server.options.fault_rates = {"500": 0.2}
     documents.server.options.sticky = True
-    result = documents.make(10, "--rag-set=judge.controls=off")
-    assert result.ret == 1
+    result = red(documents.make(10, "--rag-set=judge.controls=off"))
     assert documents.texts() == {}
     result.stdout.fnmatch_lines(
         ["NOT DONE: * of 10 questions could not be made:", "nothing is written*"]
@@ -334,8 +329,7 @@ def _answered(documents: Documents, before: int) -> set[str]:
 @pytest.mark.full
 def test_a_budget_stops_and_keeps_what_is_paid(documents: Documents) -> None:
     price = "--rag-set=judge.price.input=1"
-    result = documents.make(10, price, "--rag-budget=0.001", "--rag-set=judge.controls=off")
-    assert result.ret == 1
+    red(documents.make(10, price, "--rag-budget=0.001", "--rag-set=judge.controls=off"))
     paid = len(documents.asked())
     assert 0 < paid < 20
     assert documents.make(10, price, "--rag-set=judge.controls=off").ret == 0
@@ -347,8 +341,7 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
     documents: Documents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("QUESTIONS_KEY")
-    result = documents.make(10, "--rag-dry-run", "--rag-set=judge.price.input=1")
-    assert result.ret == 0
+    result = green(documents.make(10, "--rag-dry-run", "--rag-set=judge.price.input=1"))
     assert documents.asked() == []
     assert documents.texts() == {}
     result.stdout.fnmatch_lines(["judge     m: about * calls (* to * as replies turn out), *"])
@@ -394,8 +387,7 @@ def test_a_search_that_finds_letters_is_red(documents: Documents) -> None:
         "questions_target.py",
         "def answer(question):\n    return {'answer': 'x', 'contexts': ['a', 'e', '的', 'is']}\n",
     )
-    result = documents.project.pytest("questions.rageval.yaml")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(documents.project.pytest("questions.rageval.yaml"))
     assert documents.project.results("questions")["metrics"]["recall@5"]["mean"] == 0.0
 
 
@@ -415,15 +407,13 @@ def test_quotes_that_the_documents_lost_are_said(documents: Documents) -> None:
 def test_what_cannot_be_is_a_usage_error(
     documents: Documents, args: Sequence[str], said: str
 ) -> None:
-    result = documents.project.pytest(*documents.command, *args)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(documents.project.pytest(*documents.command, *args))
     result.stderr.fnmatch_lines([said])
     assert documents.asked() == []
 
 
 def test_it_goes_with_documents(project: Project) -> None:
-    result = project.pytest("--rag-questions=3")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest("--rag-questions=3"))
     result.stderr.fnmatch_lines(["*--rag-questions goes with --rag-from*"])
     project.file("docs/a.png", "no text")
     result = project.pytest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green
 
 TWO = """
     name: qa
@@ -42,8 +42,7 @@ def _scored(project: Project) -> list[str]:
 )
 def test_the_run_is_green_and_written(project: Project, args: tuple[str, ...]) -> None:
     """[E3] Both samples are scored once, the gates pass, the files are there."""
-    result = project.pytest(*args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest(*args))
     assert _scored(project) == ["a", "b"]
     assert project.gates() == {"witness.mean": "passed", "unscored": "passed"}
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
@@ -83,8 +82,7 @@ def test_what_only_looks_scores_nothing(
     project: Project, args: tuple[str, ...], shown: list[str]
 ) -> None:
     """[A2, E13] It shows the cases; gates where it only collects (E28). No folder is written."""
-    result = project.pytest(*args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest(*args))
     result.stdout.fnmatch_lines(shown, consecutive="-q" in args)
     assert _scored(project) == []
     assert project.wrote_nothing
@@ -105,8 +103,7 @@ def test_the_plugin_can_be_loaded_by_its_module(
     """Where plugins are not loaded by themselves."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS")
-    result = project.pytest("-p", "pytest_rageval.plugin.hooks")
-    assert result.ret == pytest.ExitCode.OK
+    green(project.pytest("-p", "pytest_rageval.plugin.hooks"))
     assert project.gates()["witness.mean"] == "passed"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, wrong_use
 
 # "in Paris": em 0, acc 1. "Paris": em 1, acc 1.
 BASE = """
@@ -58,8 +58,7 @@ def test_an_override_that_cannot_be_read_is_wrong_use(
 ) -> None:
     """[A14, E12] Exit status 4 before anything runs, or any worker starts."""
     project.scenario(BASE)
-    result = project.pytest("--rag-threshold=0.5", *args)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest("--rag-threshold=0.5", *args))
     result.stderr.fnmatch_lines(["ERROR: --rag-threshold 0.5:*"])
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
     assert project.wrote_nothing

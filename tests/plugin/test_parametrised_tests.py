@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red, wrong_use
 
 SCENARIO = """
 name: qa
@@ -158,8 +158,7 @@ def test_a_test_with_other_parameters_is_its_runs(
     """[E4] There is none without parameters, of which --rag-strict could miss the samples."""
     project.conftest(conftest)
     written(project, ["1", "2"], head=head, given="k", right="True")
-    result = run("test_bot.py", "--rag-strict")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run("test_bot.py", "--rag-strict"))
     result.assert_outcomes(passed=8)
 
 
@@ -178,14 +177,12 @@ def test_a_run_that_nobody_selects_is_not_decided(
     two: Project, plain: Run, args: list[str], undecided: list[str]
 ) -> None:
     """[E4] It is red with --rag-strict, and named if no other run of its file is selected."""
-    result = plain("test_bot.py", *args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(plain("test_bot.py", *args))
     text = result.stdout.str()
     for name in ("qa[1]", "qa[3]", "qa", "other"):
         said = f"NOT DECIDED: {name}, none of its 2 cases was selected"
         assert (said in text) is (name in undecided and "[" not in name)
-    result = plain("test_bot.py", *args, "--rag-strict")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(plain("test_bot.py", *args, "--rag-strict"))
     nodeids = {"qa[1]": "bot(1)", "qa[3]": "bot(3)", "qa": "bot", "other": "other"}
     failed = [f"FAILED test_bot.py::test_{nodeids[name]}::gate:em.mean *" for name in undecided]
     result.stdout.fnmatch_lines_random(failed)
@@ -273,8 +270,7 @@ def test_a_saved_run_that_is_missing_is_told(
     project.file("qa.yaml", COMPARED)
     project.file("test_bot.py", test)
     project.file("test_other.py", "def test_other():\n    pass\n")
-    result = plain("test_bot.py", "test_other.py", *args)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(plain("test_bot.py", "test_other.py", *args))
     text = result.stdout.str()
     assert "INTERNALERROR" not in text + result.stderr.str()
     names = ["qa"] if test == PLAIN_ONE else ["qa[1]", "qa[3]"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red
 
 # em: 1, 0, 1, 1. The mean 0.75 keeps both gates, as does every part but "beta" alone.
 FOUR = """
@@ -39,10 +39,9 @@ def _four(project: Project) -> None:
 )
 def test_a_selection_skips_the_gates(project: Project, args: tuple[str, ...], ran: int) -> None:
     """[E4] With how many of four ran; what was selected passed, so the run is green."""
-    result = project.pytest("-rs", *args)
+    result = green(project.pytest("-rs", *args))
     outcomes = result.parseoutcomes()
     assert (outcomes["passed"], outcomes["skipped"]) == (ran, 3)
-    assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines([f"SKIPPED *{ran} of 4 samples ran*"])
     assert project.gates() == UNDECIDED
     assert project.results()["complete"] is False
@@ -61,9 +60,8 @@ def test_a_selection_skips_the_gates_with_workers_too(project: Project, run: Run
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1", "--exitfirst"])
 def test_stopping_at_the_first_failure_skips_the_gates(project: Project, option: str) -> None:
     """[E4] alpha passed and beta failed, the others did not run."""
-    result = project.pytest(option)
+    result = red(project.pytest(option))
     result.assert_outcomes(passed=1, failed=1, skipped=3)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.gates() == UNDECIDED
     assert project.results()["counts"]["ran"] == 2
 
@@ -88,10 +86,9 @@ def test_a_selection_of_nothing_is_no_run(project: Project) -> None:
 
 def test_strict_makes_undecided_gates_fail(project: Project, run: Run) -> None:
     """[E4] The samples pass and the run is red, with the same figures in the message."""
-    result = run("-k", "alpha or gamma", "--rag-strict")
+    result = red(run("-k", "alpha or gamma", "--rag-strict"))
     outcomes = result.parseoutcomes()
     assert (outcomes["passed"], outcomes["failed"]) == (2, 3)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["FAILED *gate:em.mean*2 of 4 samples ran*strict*"])
 
 
@@ -145,8 +142,7 @@ def test_what_another_plugin_leaves_out_is_said_in_the_last_lines(
     """[G12] As ``--splits`` of pytest-split: each part is green by itself, and decides nothing."""
     project.scenario(FOUR.replace("thresholds: {em: 0.5}", "thresholds: {em: 0.0}"))
     project.conftest(SPLITS)
-    result = run()
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run())
     assert set(project.gates().values()) == {"skipped"}
     lines = [line for line in result.stdout.lines if line.startswith("NOT DECIDED: ")]
     assert lines == [

@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 from planted_rows import LANGUAGES, Language, PlannedRow, Unit, planned_rows, planted
 from sharded import files, merge, run_shards
 from support_judge import PlantedTruth, SupportJudge
 
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from tests.plugin.conftest import green
 
 pytest_plugins = ["judged_project"]
 
@@ -204,8 +204,7 @@ def test_the_figures_are_those_that_follow_from_the_faults(
         assert judged.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
         assert judged.project.without_run(-1) == judged.project.without_run(0)
     shards = run_shards(judged.project, ["1/2", "2/2"], f"--rag-cache-dir={judged.cache}")
-    merged = merge(judged.project, shards, "--rag-output=merged")
-    assert merged.ret == pytest.ExitCode.OK
+    merged = green(merge(judged.project, shards, "--rag-output=merged"))
     merged.stdout.fnmatch_lines(["models: 0 calls, * answers from the cache, 0 tokens, *"])
     whole = files(judged.path / ".rageval")
     assert files(judged.path / "merged").items() <= whole.items()

@@ -6,19 +6,17 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 from fake_app import Asked, FakeApp
 from fake_openai import FakeOpenAI, Seen
+from judged_project import JudgedProject
 from planted import ALL, HEADERS, TEXTS, WORDS, spellings
 
 import pytest_rageval.engine.scoring.ask_target  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
 
 pytest_plugins = ["judged_project"]
 TARGET_REGISTRY.names()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_rageval.engine.planning import bind_cases
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, interrupted, red
 
 SCENARIO = """
     name: qa
@@ -45,9 +45,8 @@ def python_file(project: Project, text: str) -> None:
 
 def test_the_test_runs_for_each_sample_and_fails_as_a_case_would(bot: Project, run: Run) -> None:
     """c is below its threshold; em 1/3 and two of three pass: both gates, and ``unscored``."""
-    result = run("test_bot.py")
+    result = red(run("test_bot.py"))
     result.assert_outcomes(passed=5, failed=1)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
     results = bot.results()
     assert [sample["weighted_score"] for sample in results["samples"]] == [1.0, 0.75, 0.0]
     assert [sample["id"] for sample in results["samples"]] == ["a", "b", "c::[1]"]
@@ -64,8 +63,7 @@ def test_the_test_runs_for_each_sample_and_fails_as_a_case_would(bot: Project, r
 def test_a_sample_that_is_never_checked_is_unscored(bot: Project, run: Run) -> None:
     """[E4] A test that forgets to check passes; the gates do not."""
     bot.tested_by('assert rag_sample.question.startswith("say")', given="rag_sample")
-    result = run("test_bot.py")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run("test_bot.py"))
     assert (
         "em, acc failed on 3 of 3 samples, for instance: rageval.check was not called"
         in result.stdout.str()
@@ -169,8 +167,7 @@ def test_wrong_use_of_check_fails_the_test(bot: Project, call: str, said: str) -
     bot.tested_by(call)
     if call.startswith("rageval.check();"):
         bot.scenario(SCENARIO.replace("question:", "answer: Paris, question:"))
-    result = bot.pytest("test_bot.py", "-k", "a]")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(bot.pytest("test_bot.py", "-k", "a]"))
     assert said in result.stdout.str()
 
 
@@ -234,8 +231,7 @@ def test_a_marker_that_cannot_be_is_a_collection_error(
             pass
         """,
     )
-    result = bot.pytest("test_bot.py")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(bot.pytest("test_bot.py"))
     assert said in result.stdout.str()
     assert "python_tests.py" not in result.stdout.str()
 
@@ -254,8 +250,7 @@ def test_a_scenario_may_be_named_from_the_rootdir(bot: Project, plain: Run) -> N
 
 def test_options_hold_for_tests_too(bot: Project) -> None:
     """[A14, A22]"""
-    result = bot.pytest("test_bot.py", "--rag-threshold=weighted_score=0", "--rag-limit=2")
-    assert result.ret == pytest.ExitCode.OK
+    green(bot.pytest("test_bot.py", "--rag-threshold=weighted_score=0", "--rag-limit=2"))
     assert bot.results()["counts"]["ran"] == 2
     assert bot.results()["scenario"]["overridden"] == [
         "thresholds.weighted_score",
@@ -355,8 +350,7 @@ def test_subtests_leave_the_scores_alone(bot: Project, run: Run) -> None:
     """,
     )
     bot.pytester.makeconftest(SEEN)
-    result = run("test_bot.py")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(run("test_bot.py"))
     assert [one["weighted_score"] for one in bot.results()["samples"]] == [1.0, 0.75, 0.0]
     assert bot.outcomes() == {"a": "passed", "b": "failed", "c::[1]": "failed"}
     assert sorted(seen(bot)) == ["a passed 1.0", "b failed 0.75", "c::[1] failed 0.0"]
@@ -454,8 +448,7 @@ def test_what_is_no_answer_is_an_error_and_never_the_answer_of_the_data(
     """The data hold the right answer; the files say what was wrong with the one that was given."""
     bot.scenario(SCENARIO.replace("question:", "answer: Paris, question:"))
     python_file(bot, TEST.replace("ask(rag_sample.question)", answer))
-    result = run("test_bot.py")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run("test_bot.py"))
     assert f"em, acc failed on 3 of 3 samples, for instance: {said}" in result.stdout.str()
     for sample in bot.results()["samples"]:
         assert sample["outcome"] == "error"
@@ -538,8 +531,7 @@ def test_the_name_of_a_variant_is_no_override(bot: Project) -> None:
 )
 def test_two_markers_in_one_place_are_refused(bot: Project, head: str) -> None:
     bot.file("test_bot.py", f"import pytest\n\n{head}\ndef test_bot(rageval):\n    pass\n")
-    result = bot.pytest("test_bot.py")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(bot.pytest("test_bot.py"))
     assert "2 markers 'rag_scenario' at the same level" in result.stdout.str()
 
 
@@ -607,8 +599,7 @@ def test_a_sample_that_was_scored_is_in_the_figures_though_the_test_skips(
     project.tested_by(
         "if rageval.check().weighted_score < 0.5:", "    pytest.skip('low')", of="eval.yaml"
     )
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(project.pytest())
     assert project.results()["metrics"]["em"]["mean"] == 0.5
 
 
@@ -692,8 +683,7 @@ def test_a_sample_that_is_never_checked_is_no_missing_metric(project: Project) -
         of="eval.yaml",
         given="rageval, rag_sample",
     )
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(project.pytest())
     assert project.gates() == {"unscored": "failed"}
 
 
@@ -708,8 +698,7 @@ def test_what_a_test_does_not_give_is_not_taken_from_the_row(project: Project, r
         of="bot.yaml",
         given="rag_sample, rageval",
     )
-    result = run("test_bot.py")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run("test_bot.py"))
     result.stdout.fnmatch_lines(["*recall@5 unscored: rageval.check was given no retrieved_ids*"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red, wrong_use
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +43,7 @@ def test_what_is_set_for_all_runs_is_no_question(
 def test_a_file_of_arguments_is_the_command_line(project: Project, run: Run) -> None:
     """[G5] As for the commands."""
     project.file("args.txt", "--rag-strict\n--rag-fail-under=0.9\n")
-    result = run("@args.txt", "test_plain.py")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(run("@args.txt", "test_plain.py"))
     result.stdout.fnmatch_lines(["ERROR: --rag-fail-under, --rag-strict: no case of a scenario*"])
 
 
@@ -78,8 +77,7 @@ def test_the_end_says_which_values_were_overridden_and_from_where(
 def test_a_run_that_only_sets_up_judges_nothing(project: Project, option: str) -> None:
     """[G5] Quality was asked for, and no case ran."""
     project.scenario("name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
-    result = project.pytest("qa.rageval.yaml", option, "--rag-fail-under=0.9")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest("qa.rageval.yaml", option, "--rag-fail-under=0.9"))
     said = f"so nothing was judged. {option} runs none: leave it out"
     result.stdout.fnmatch_lines([f"ERROR: --rag-fail-under: no case of a scenario ran, {said}"])
 
@@ -93,11 +91,9 @@ def test_a_scenario_none_of_whose_cases_is_selected_is_named(project: Project, r
             f"dataset: [{{id: {name}-1, answer: {answer}, references: [x]}}]\n",
             name,
         )
-    result = run("-k", "a-1")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run("-k", "a-1"))
     result.stdout.fnmatch_lines(["NOT DECIDED: b, none of its 1 cases was selected"])
-    result = run("-k", "a-1", "--rag-strict")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run("-k", "a-1", "--rag-strict"))
     result.stdout.fnmatch_lines(["FAILED b.rageval.yaml::gate:em.mean*0 of 1 samples ran*"])
 
 
@@ -107,7 +103,6 @@ def test_an_ini_value_that_is_neither_true_nor_false_is_wrong_use(
 ) -> None:
     """V8: without a traceback, before anything runs."""
     project.pytester.makeini(f"[pytest]\n{name} = maybe")
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(project.pytest())
     result.stderr.fnmatch_lines([f"*{name}: expected true (1, *) or false (0, *), found *maybe*"])
     assert "Traceback" not in result.stderr.str()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red
 
 pytestmark = pytest.mark.full
 
@@ -83,8 +83,7 @@ def test_the_same_with_processes(saved: Project, workers: Run) -> None:
 def test_both_ways_out_work(saved: Project) -> None:
     """On purpose it is replaced, and compared with from then on; under another name it is kept."""
     saved.rows(rows(wrong=11, question="And the capital?"))
-    result = saved.pytest("--rag-compare=next", "--rag-save=next")
-    assert result.ret == pytest.ExitCode.OK
+    green(saved.pytest("--rag-compare=next", "--rag-save=next"))
     assert mean(saved) == 1.0
     assert saved.pytest("--rag-save-failed=main").ret == pytest.ExitCode.OK
     assert mean(saved) == pytest.approx(19 / 30)
@@ -101,8 +100,7 @@ def test_both_ways_out_work(saved: Project) -> None:
 def test_a_damaged_baseline_stays(saved: Project, content: str) -> None:
     """What it held may be in another copy, or in version control."""
     saved.file(MAIN, content)
-    result = saved.pytest("--rag-save=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(saved.pytest("--rag-save=main"))
     assert (saved.path / MAIN).read_text("utf-8") == content
     assert "To replace it all the same: --rag-save-failed main" in result.stdout.str()
     assert saved.pytest("--rag-save-failed=main").ret == pytest.ExitCode.OK
@@ -194,8 +192,7 @@ def test_a_red_run_does_not_replace_the_file_beside_the_scenario(project: Projec
     project.file("eval/qa.jsonl", project.rows(rows(wrong=11)).read_text("ascii"))
     moved = project.scenario(GATED.replace("main", "base.json"))
     moved.rename(project.path / "eval" / moved.name)
-    result = project.pytest("eval", "--rag-save-failed", "eval/base.json")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("eval", "--rag-save-failed", "eval/base.json"))
     said = "*eval/base.json NOT saved: the run is red (gate no_regression) and was compared with*"
     result.stdout.fnmatch_lines([said])
     assert mean(project, "eval/base.json") == 1.0

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_rageval.reports.labels.review_sheet import ReviewSheet
 from pytest_rageval.text.printable import csv_text, quoted, unquoted
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, interrupted, red
 
 pytestmark = pytest.mark.full
 
@@ -112,8 +112,7 @@ def test_reviews_come_back_into_each_run(project: Project, workers: str) -> None
             "refunds-4": {"verdict": ""},
         },
     )
-    result = project.pytest("-n", workers)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("-n", workers))
     result.stdout.fnmatch_lines(
         ["*dataset.reviews: 1 row rejected, 1 question edited by people (questions-review-ann.csv)"]
     )
@@ -150,8 +149,7 @@ def test_a_question_that_changed_is_reviewed_again(project: Project) -> None:
     project.pytest("--rag-label=2", "-Wdefault")
     assert [row["id"] for row in rows_of(sheet(project))] == ["refunds-2"]
     hand_in(project, {"refunds-2": {"verdict": "no"}}, "questions-review-bo")
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(project.pytest())
     result.stdout.fnmatch_lines(
         ["*questions-review-bo.csv:2: 'refunds-2': verdict 'no': expected accept, edit, reject.*"]
     )
@@ -202,12 +200,10 @@ def test_a_rejected_question_is_missing_in_a_comparison_with_an_older_run(projec
     project.pytest("--rag-label=20")
     compare = ("--rag-compare=main", "--rag-compare-fail=em:0.02")
     hand_in(project, {"refunds-4": {"verdict": "reject"}})
-    result = project.pytest(*compare)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest(*compare))
     result.stdout.fnmatch_lines(["1 sample only in main: refunds-4"])
     hand_in(project, {f"refunds-{at}": {"verdict": "reject"} for at in (4, 6)})
-    result = project.pytest(*compare)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest(*compare))
     result.stdout.fnmatch_lines(["*only 9 of the 11 samples of main have a score in both runs*"])
     assert project.pytest("--rag-save=main").ret == pytest.ExitCode.OK
     assert project.pytest(*compare).ret == pytest.ExitCode.OK

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 
 from pytest_rageval import evaluate
-
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
-
-    from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, red, wrong_use
 
 pytest_plugins = ["judged_project"]
 
@@ -129,15 +126,13 @@ def test_a_sampled_run_is_never_a_baseline(saved: JudgedProject) -> None:
     """Neither saved, failed or not, nor compared with by the path of its file, nor drawn from."""
     scenario(saved, answers(), sample=20)
     for option in ("--rag-save=next", "--rag-save-failed=next"):
-        result = saved.pytest(option)
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        result = red(saved.pytest(option))
         result.stdout.fnmatch_lines(
             ["baseline next NOT saved: 20 of 60 rows were asked; a sampled run is never *"]
         )
     file = saved.project.path / ".rageval/qa/latest/results.json"
     scenario(saved, answers(), compare=None)
-    result = saved.pytest(f"--rag-compare={file}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(saved.pytest(f"--rag-compare={file}"))
     assert "it asked a sample of 20 of 60 rows" in result.stdout.str() + result.stderr.str()
 
 

@@ -10,7 +10,7 @@ import pytest
 import pytest_rageval.engine.scoring.ask_target
 import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, wrong_use
 
 TARGET_REGISTRY.names()
 
@@ -313,8 +313,7 @@ def test_one_file_is_for_one_scenario(online: Project) -> None:
 @pytest.mark.parametrize("name", ["answers.xlsx", "answers", ".", "answers.jsonl.gz"])
 def test_a_file_that_cannot_be_is_wrong_use(online: Project, name: str) -> None:
     """[E12] Before anything is asked."""
-    result = online.pytest(f"--rag-save-answers={name}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(online.pytest(f"--rag-save-answers={name}"))
     result.stderr.fnmatch_lines(["*--rag-save-answers*expected a file ending in .jsonl, .json, *"])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval import UserError, evaluate, evaluate_variants
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, interrupted
 
 ROWS = [
     {"id": "a", "answer": "Paris", "references": ["Paris"]},
@@ -154,8 +154,7 @@ def test_a_file_that_the_scenario_reads_is_not_overwritten(
     text = text.replace('"save_path": null', f'"save_path": "{file}"')
     before = project.file("d.jsonl", LINES).read_bytes()
     scenario = project.file("qa.rageval.yaml", text)
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(project.pytest())
     result.stdout.fnmatch_lines(
         ["*qa.rageval.yaml:[45]:*save_path: * is a file that this scenario reads or saves; *"]
     )

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, red
 
 SCENARIO = """
     name: qa
@@ -38,8 +38,7 @@ def test_a_red_run_does_not_replace_the_baseline_that_it_failed_against(
 ) -> None:
     """[G4] Else the next run would be green."""
     saved.rows(WRONG)
-    result = run("--rag-compare=main", "--rag-compare-fail=em:0.02", "--rag-save=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run("--rag-compare=main", "--rag-compare-fail=em:0.02", "--rag-save=main"))
     assert mean(saved) == 1.0
     result.stdout.fnmatch_lines(
         ["baseline main NOT saved: the run is red (*gate em*) and was compared with this *OTHER*"]
@@ -52,8 +51,7 @@ def test_a_red_run_can_be_saved_on_purpose(saved: Project) -> None:
     saved.rows(WRONG)
     assert saved.pytest("--rag-save-failed=wip").ret == pytest.ExitCode.TESTS_FAILED
     assert mean(saved, "wip") == 0.0
-    result = saved.pytest("--rag-compare=main", "--rag-save-failed=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(saved.pytest("--rag-compare=main", "--rag-save-failed=main"))
     assert mean(saved) == 1.0
     result.stdout.fnmatch_lines(["baseline main NOT saved: *was compared with this baseline;*"])
 
@@ -64,8 +62,7 @@ def test_a_red_run_can_be_saved_on_purpose(saved: Project) -> None:
 def test_another_name_for_the_same_file_does_not_help(saved: Project, name: str) -> None:
     """[G4] What counts is the file."""
     saved.rows(WRONG)
-    result = saved.pytest("--rag-compare=main", f"--rag-save-failed={name}")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(saved.pytest("--rag-compare=main", f"--rag-save-failed={name}"))
     assert mean(saved) == 1.0
 
 
@@ -74,8 +71,7 @@ def test_a_run_without_one_of_its_gates_is_no_baseline(saved: Project) -> None:
     """[G4, G6] The gate that failed was deselected; strict, that is a failure."""
     saved.rows(WRONG)
     gate = "--deselect=qa.rageval.yaml::gate:em.mean"
-    result = saved.pytest(gate, "--rag-save=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(saved.pytest(gate, "--rag-save=main"))
     assert mean(saved) == 1.0
     result.stdout.fnmatch_lines(["NOT DECIDED: 1 of 3 gates of qa, deselected (0.0000 < 0.9000)"])
     assert saved.pytest(gate, "--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
@@ -106,8 +102,7 @@ def test_the_first_baseline_needs_what_its_gates_will_be_about(project: Project)
         dataset: [{id: a, answer: raise, references: [raise]}]
         """
     )
-    result = project.pytest("--rag-save=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(project.pytest("--rag-save=main"))
     assert project.outcomes() == {"a": "error"}
 
 
@@ -125,8 +120,7 @@ def test_a_part_of_the_samples_is_no_baseline_and_the_run_is_red(
     saved: Project, how: list[str]
 ) -> None:
     """[G4, G10] Asked to save, and not saved."""
-    result = saved.pytest("--rag-save=part", *how)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(saved.pytest("--rag-save=part", *how))
     result.stdout.fnmatch_lines(["*FAILED qa.rageval.yaml::save:part* of 10 samples ran*"])
     assert not (saved.path / ".rageval/qa/baselines/part.json").exists()
 
@@ -135,8 +129,7 @@ def test_a_part_of_the_samples_is_no_baseline_and_the_run_is_red(
 def test_a_run_that_cannot_be_saved_is_red(saved: Project, run: Run) -> None:
     """[G13] The folder of the baselines is a file: as on a full disk."""
     saved.file("taken", "")
-    result = run("--rag-save=taken/main.json")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run("--rag-save=taken/main.json"))
     result.stdout.fnmatch_lines(["baseline taken/main.json NOT saved: taken/main.json: *"])
 
 
@@ -144,8 +137,7 @@ def test_a_run_that_cannot_be_saved_is_red(saved: Project, run: Run) -> None:
 def test_two_scenarios_cannot_be_saved_to_one_file(saved: Project) -> None:
     """[G11] The second one is not saved, and that is a failure."""
     saved.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
-    result = saved.pytest("--rag-save=both.json")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(saved.pytest("--rag-save=both.json"))
     result.stdout.fnmatch_lines(["baseline both.json NOT saved: both.json holds the run of *"])
 
 
@@ -157,8 +149,7 @@ def test_two_scenarios_cannot_be_saved_to_one_file(saved: Project) -> None:
 def test_a_file_that_is_no_saved_run_is_not_replaced(saved: Project, text: str) -> None:
     """[R6] The path may be mistyped; the run is red, like any that could not be saved."""
     path = saved.file("mine.py", text)
-    result = saved.pytest("--rag-save=./mine.py")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(saved.pytest("--rag-save=./mine.py"))
     assert path.read_text("utf-8") == text
     result.stdout.fnmatch_lines(
         ["baseline *mine.py NOT saved: mine.py exists and is not a saved run; name another file*"]

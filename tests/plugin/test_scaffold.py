@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green
 
 
 @pytest.mark.full
 def test_what_it_wrote_is_green(project: Project, run: Run) -> None:
     """[E14] Three cases and some gates, without a warning; to write them, no test is run."""
     project.pytester.makepyfile("def test_fails(): assert 0")
-    result = project.pytest("--rag-init=evals/bot")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("--rag-init=evals/bot"))
     assert "test_fails" not in result.stdout.str()
-    result = run("evals/bot", "-W", "error", "--strict-markers", "--strict-config")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run("evals/bot", "-W", "error", "--strict-markers", "--strict-config"))
     outcomes = result.parseoutcomes()
     assert set(outcomes) == {"passed"}
     assert outcomes["passed"] > 3

@@ -6,13 +6,12 @@ import json
 
 import pytest
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green
 
 
 @pytest.mark.full
 def test_it_prints_the_schema_and_runs_no_tests(project: Project) -> None:
     """[E14] A schema and nothing else."""
     project.pytester.makepyfile("def test_fails(): assert 0")
-    result = project.pytest("--rag-schema")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest("--rag-schema"))
     assert json.loads(result.stdout.str())["additionalProperties"] is False

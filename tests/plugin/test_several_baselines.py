@@ -12,7 +12,7 @@ from sharded import files, merge, run_shards
 
 from pytest_rageval.serving.mcp.answers import compared_of
 from pytest_rageval.serving.saved_runs import read_run
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, interrupted, red
 
 PLAIN = """
     name: qa
@@ -82,8 +82,7 @@ def refused(project: Project, *args: str) -> str:
 @pytest.mark.full
 def test_a_slow_fall_is_red_against_the_pinned_run_alone(fallen: Project, run: Run) -> None:
     """One gate and one table for each, with the alpha of one look."""
-    result = run("-v")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run("-v"))
     assert fallen.gates() == {OF_MAIN: "passed", OF_RELEASE: "failed", "unscored": "passed"}
     result.stdout.fnmatch_lines(
         [
@@ -132,8 +131,7 @@ def test_the_option_may_be_given_twice(
 @pytest.mark.parametrize("args", [("main",), ("main", "main"), ("main", "release-1.4")])
 def test_an_option_takes_no_pinned_run_away(fallen: Project, args: tuple[str, ...]) -> None:
     """Nor its looks, whichever runs it names, and how often."""
-    result = fallen.pytest(*(f"--rag-compare={name}" for name in args))
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(fallen.pytest(*(f"--rag-compare={name}" for name in args)))
     assert fallen.gates()[OF_RELEASE] == "failed"
     assert [one.get("looks") for one in fallen.results()["comparisons"]] == [None, 50]
 
@@ -159,8 +157,7 @@ def test_the_file_of_a_pinned_run_has_no_second_name(fallen: Project, way: str) 
 def test_absurd_looks_are_a_problem_of_their_line(fallen: Project) -> None:
     many = f"{{baseline: release-1.4, test: t, looks: 1{'0' * 400}}}"
     fallen.scenario(f"{PLAIN}    compare: [main, {many}]\n{GATES}")
-    result = fallen.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(fallen.pytest())
     text = result.stdout.str()
     assert "compare[1].looks: nobody looks more than 10^12 times; plan fewer" in text
     assert "Error: " not in text
@@ -221,8 +218,7 @@ def test_a_pinned_run_that_is_gone_is_no_green(fallen: Project) -> None:
         text = refused(fallen, *args)
         assert "no saved run 'release-1.4'" in text
         assert "It is pinned: put its file back, or pin this run: --rag-save release-1.4" in text
-    result = fallen.pytest("--rag-save=release-1.4")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(fallen.pytest("--rag-save=release-1.4"))
     assert fallen.gates()[OF_RELEASE] == "skipped"
     result.stdout.fnmatch_lines(["not compared: *no saved run 'release-1.4'*"])
     result.stdout.fnmatch_lines(
@@ -239,8 +235,7 @@ def test_a_pinned_run_of_an_earlier_version_is_not_moved(project: Project) -> No
     earlier = project.file(".rageval/q_ a/baselines/release-1.4.json", today.read_text("utf-8"))
     today.unlink()
     project.scenario(BOTH.replace("name: qa", 'name: "q: a"').replace("[main, ", "["))
-    result = project.pytest("--rag-save=release-1.4")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("--rag-save=release-1.4"))
     result.stdout.fnmatch_lines(["*baseline release-1.4 NOT saved: it is pinned*"])
     assert not today.exists()
     assert earlier.exists()
@@ -257,8 +252,7 @@ def test_a_pinned_run_beside_its_scenario_is_not_moved(project: Project) -> None
     assert project.pytest("--rag-save=eval/pinned/old.json").ret == pytest.ExitCode.OK
     scenario.unlink()
     project.file("eval/qa.rageval.yaml", dedent(pinned))
-    result = project.pytest("--rag-save=pinned/old.json")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("--rag-save=pinned/old.json"))
     result.stdout.fnmatch_lines(["*baseline pinned/old.json NOT saved: it is pinned*"])
     assert not (project.path / "pinned").exists()
 
@@ -299,8 +293,7 @@ def test_each_variant_has_its_own_baselines(fallen: Project, run: Run) -> None:
     same_verdict(fallen, run(), "qa/a")
     assert set(fallen.gates("qa/b").values()) == {"passed"}
     assert len(fallen.results("qa/b")["comparisons"]) == 2
-    result = fallen.pytest("--rag-save=release-1.4")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    red(fallen.pytest("--rag-save=release-1.4"))
     assert [fallen.gates(f"qa/{name}")["save:release-1.4"] for name in "ab"] == ["failed"] * 2
 
 
@@ -321,8 +314,7 @@ def test_a_test_function_is_compared_with_both(project: Project) -> None:
         "eval.yaml",
         f"name: qa\nmetrics: [em]\ndataset: qa.jsonl\ncompare: [main, {PINNED}]\n{gates}\n",
     )
-    result = project.pytest("test_bot.py", "-v")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("test_bot.py", "-v"))
     result.stdout.fnmatch_lines([f"*gate:{OF_MAIN} PASSED*", f"*gate:{OF_RELEASE} FAILED*"])
     again = project.pytest("test_bot.py", "--rag-save=release-1.4")
     again.stdout.fnmatch_lines(["baseline release-1.4 NOT saved: it is pinned*"])
@@ -332,14 +324,12 @@ def test_a_test_function_is_compared_with_both(project: Project) -> None:
 def test_the_gate_of_one_run_alone(fallen: Project) -> None:
     """By its node id; then what failed last, and what is first to fail."""
     gate = f"qa.rageval.yaml::gate:{OF_RELEASE}"
-    alone = fallen.pytest(gate)
-    assert alone.ret == pytest.ExitCode.TESTS_FAILED
+    red(fallen.pytest(gate))
     assert fallen.gates()[OF_RELEASE] == "failed"
     of_main = fallen.pytest(f"qa.rageval.yaml::gate:{OF_MAIN}")
     of_main.assert_outcomes(passed=42, failed=1)  # a gate needs every sample, so it runs them all
     fallen.pytest()
-    again = fallen.pytest("--lf", "-v")
-    assert again.ret == pytest.ExitCode.TESTS_FAILED
+    again = red(fallen.pytest("--lf", "-v"))
     again.stdout.fnmatch_lines([f"*gate:{OF_RELEASE} FAILED*"])
     first = fallen.pytest("-x", "-v")
     first.stdout.fnmatch_lines([f"*gate:{OF_MAIN} PASSED*", f"*gate:{OF_RELEASE} FAILED*"])
@@ -378,8 +368,7 @@ def test_a_pinned_run_is_not_replaced(
         name = "other.json"
     args = [] if way in ("variable", "addopts") else [f"--rag-save={name}"]
     compared = "--rag-set=compare=main" if way == "alone" else "--rag-compare=main"
-    result = fallen.pytest(*args, compared)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(fallen.pytest(*args, compared))
     result.stdout.fnmatch_lines(["baseline * NOT saved: it is pinned*--rag-save-failed*"])
     assert (fallen.path / RELEASE).read_bytes() == before
     if way == "alone":
@@ -410,6 +399,5 @@ def test_a_path_beside_the_scenario_is_pinned_too(project: Project) -> None:
     entry = "{baseline: ./baselines/x.json, looks: 20}"
     moved = project.scenario(f"{PLAIN}    compare: [{entry}]\n{GATES}")
     moved.rename(project.path / "eval" / moved.name)
-    result = project.pytest("eval", "--rag-save", "eval/baselines/x.json")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("eval", "--rag-save", "eval/baselines/x.json"))
     result.stdout.fnmatch_lines(["baseline eval/baselines/x.json NOT saved: it is pinned*"])

@@ -10,7 +10,7 @@ from fake_app import FakeApp
 from sharded import copied, files, junit_cases, merge, run_shards, shard_files
 
 from pytest_rageval.model import answer_digest
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, red, wrong_use
 
 REPORTS = "--rag-report=html,badge,dbgpt,ultrarag.json,evaluation_rows.json"
 SCENARIO = """
@@ -171,12 +171,11 @@ def test_targets_and_test_functions_run_in_shards(project: Project) -> None:
     project.file("test_bot.py", TARGET.replace("\n    ", "\n"))
     project.pytest("-q", "--rag-output=whole", "--rag-save-answers=whole.jsonl")
     parts = run_shards(project, ["1/2", "2/2"])
-    found = merge(project, parts, "--rag-output=merged", "--rag-save-answers=merged.jsonl")
+    green(merge(project, parts, "--rag-output=merged", "--rag-save-answers=merged.jsonl"))
     assert files(project.path / "merged") == files(project.path / "whole")
     saved = (project.path / "merged.jsonl").read_bytes()
     assert saved == (project.path / "whole.jsonl").read_bytes()
     assert len(saved.splitlines()) == 7
-    assert found.ret == pytest.ExitCode.OK
 
 
 PLAIN = """
@@ -200,9 +199,8 @@ def ten(project: Project) -> Project:
 def test_a_merge_keeps_history_and_saves_a_baseline(ten: Project) -> None:
     """And ``--lf`` after it runs what was red in any shard."""
     ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
-    found = merge(ten, run_shards(ten, ["1/2", "2/2"]), "--rag-save-failed=main", "-rfE")
+    found = red(merge(ten, run_shards(ten, ["1/2", "2/2"]), "--rag-save-failed=main", "-rfE"))
     found.stdout.fnmatch_lines(["*baseline main saved*", "FAILED qa.rageval.yaml::q9 - *"])
-    assert found.ret == pytest.ExitCode.TESTS_FAILED
     assert (ten.path / ".rageval" / "history.csv").exists()
     again = ten.pytest("--lf", "-q")
     again.assert_outcomes(failed=1, skipped=2)  # q9 alone; the gates are undecided
@@ -219,8 +217,7 @@ def test_the_parts_do_not_depend_on_the_order_of_the_session(ten: Project) -> No
             random.Random(config.getoption("rag_shard")).shuffle(items)
         """
     )
-    found = merge(ten, run_shards(ten, ["1/3", "2/3", "3/3"]))
-    assert found.ret == pytest.ExitCode.OK
+    green(merge(ten, run_shards(ten, ["1/3", "2/3", "3/3"])))
     assert [one["id"] for one in ten.results()["samples"]] == [f"q{at}" for at in range(10)]
 
 
@@ -257,8 +254,7 @@ def test_what_a_wrapper_leaves_out_is_in_no_part(ten: Project) -> None:
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
 def test_more_shards_than_cases_are_green(ten: Project, workers: tuple[str, ...]) -> None:
     """An empty shard is no run without tests."""
-    result = ten.pytest("--rag-shard=12/12", *workers)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(ten.pytest("--rag-shard=12/12", *workers))
     result.stdout.fnmatch_lines(["qa: 0 of 10 cases ran", "written  .rageval/qa/*/shard.jsonl"])
 
 
@@ -331,8 +327,7 @@ class TestBesideTheCases:
         """Else a scenario that no shard could read would be forgotten."""
         ten.file("broken.rageval.yaml", "name: [\n")
         parts = run_shards(ten, ["1/2", "2/2"], "--continue-on-collection-errors")
-        found = merge(ten, parts)
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(ten, parts))
         found.stdout.fnmatch_lines(["*ERROR collecting broken.rageval.yaml*"])
         assert ten.gates() == {"em.mean": "passed", "unscored": "passed"}
 
@@ -348,8 +343,7 @@ class TestHooks:
             "from pytest_rageval import GateResult\n"
             f"def pytest_rageval_gates():\n    return [{gate}]\n",
         )
-        found = merge(project, run_shards(project, ["1/1"]))
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        red(merge(project, run_shards(project, ["1/1"])))
         assert project.gates()["mine"] == "failed"
 
     @pytest.mark.full
@@ -357,8 +351,7 @@ class TestHooks:
     def test_a_plugin_that_the_merge_lacks_is_red(self, ten: Project, hook: str) -> None:
         ten.file("watching.py", f"def {hook}():\n    return []\n")
         ten.pytester.syspathinsert(ten.path)
-        found = merge(ten, run_shards(ten, ["1/1"], "-p", "watching"))
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(ten, run_shards(ten, ["1/1"], "-p", "watching")))
         assert ten.gates().get(hook) == "failed"
         found.stdout.fnmatch_lines([f"*{hook} of *watching* was not called: the shards had it*"])
 
@@ -401,8 +394,7 @@ def test_github_gets_one_summary(ten: Project, monkeypatch: pytest.MonkeyPatch) 
 def test_the_environment_names_the_part(ten: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGEVAL_SHARD", "2/5")
     ten.pytest().stdout.fnmatch_lines(["*rageval: shard 2/5*", "qa: 2 of 10 cases ran"])
-    refused = ten.pytest("--rag-merge=.rageval")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused = wrong_use(ten.pytest("--rag-merge=.rageval"))
     refused.stderr.fnmatch_lines(["*RAGEVAL_SHARD 2/5: a merge runs no cases; leave it out*"])
 
 
@@ -411,24 +403,21 @@ class TestIncomplete:
     """A shard that is missing, or did not end, never lets the merge be green."""
 
     def test_one_is_missing(self, ten: Project) -> None:
-        found = merge(ten, run_shards(ten, ["1/3", "3/3"]))
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(ten, run_shards(ten, ["1/3", "3/3"])))
         found.stdout.fnmatch_lines(
             ["gate em.mean *FAILED *7 of 10 samples ran*shard 2/3 is missing"]
         )
 
     def test_without_gates_too(self, ten: Project) -> None:
         ten.scenario(PLAIN.replace("gates: {em: 0.5}", ""))
-        found = merge(ten, run_shards(ten, ["1/2"]))
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(ten, run_shards(ten, ["1/2"])))
         found.stdout.fnmatch_lines(["*shard 2/2 is missing*"])
 
     def test_one_stopped_at_its_first_failure(self, ten: Project) -> None:
         ten.scenario(PLAIN + "    thresholds: {em: 0.5}\n")
         ten.rows([{"id": f"q{at}", "answer": "y", "references": ["x"]} for at in range(10)])
         parts = run_shards(ten, ["1/2", "2/2"], "-x")
-        found = merge(ten, parts)
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(ten, parts))
         found.stdout.fnmatch_lines(["*shard 1/2 is unfinished, 1 of 5 ran*"])
 
     def test_one_was_interrupted(self, ten: Project) -> None:
@@ -440,8 +429,7 @@ class TestIncomplete:
                 for at in range(6)
             ]
         )
-        found = merge(ten, run_shards(ten, ["1/2", "2/2"]))
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(ten, run_shards(ten, ["1/2", "2/2"])))
         found.stdout.fnmatch_lines(["*shard 2/2 is unfinished, 1 of 3 ran*"])
 
     @pytest.mark.parametrize("args", [(), ("-x",)])
@@ -457,8 +445,7 @@ class TestIncomplete:
             ]
         )
         parts = [*run_shards(ten, ["1/2"]), *run_shards(ten, ["2/2"], "-n", "2", *args)]
-        found = merge(ten, parts)
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(ten, parts))
         found.stdout.fnmatch_lines(["*shard 2/2 is unfinished*not run: *q3*"])
 
     def test_the_newest_of_one_part_counts_even_if_it_is_unfinished(self, ten: Project) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from sharded import changed, files, junit_cases, merge, run_shards, shard_files
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, red, wrong_use
 
 pytestmark = pytest.mark.full
 
@@ -57,9 +57,8 @@ class TestFailuresBesideTheOutcome:
             """
         )
         parts = run_shards(four, ["1/2", "2/2"])
-        found = merge(four, parts, "-rf")
+        found = red(merge(four, parts, "-rf"))
         assert four.outcomes() == {"a": "passed", "b": "passed", "c": "passed"}
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::b - *"])
 
     def test_a_subtest_of_a_case_that_is_skipped(self, four: Project) -> None:
@@ -109,9 +108,8 @@ def test_a_test_whose_case_is_an_error_failed_at_its_call(four: Project) -> None
         for name in ("whole.xml", "merged.xml")
     ]
     assert names[0] == names[1]
-    alone = four.pytest("--rag-shard=4/4", "test_bot.py")
+    alone = red(four.pytest("--rag-shard=4/4", "test_bot.py"))
     alone.assert_outcomes(skipped=1, deselected=3)
-    assert alone.ret == pytest.ExitCode.TESTS_FAILED
 
 
 PARAMETRISED = (
@@ -157,8 +155,7 @@ class TestFunctionsWithOtherParameters:
             """
         )
         chosen = ("test_bot.py", "--rag-where=id!=q0", *workers)
-        found = merge(four, run_shards(four, ["1/2", "2/2"], *chosen))
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(four, run_shards(four, ["1/2", "2/2"], *chosen)))
         found.stdout.fnmatch_lines(["*shard 2/2 is unfinished, 1 of 2 ran*q1-gpt*"])
 
 
@@ -173,8 +170,7 @@ class TestOtherCases:
                 return samples[:2] if at == ["1/2"] or at == "1" else samples[2:]
             """
         )
-        found = merge(four, run_shards(four, ["1/2", "2/2"]))
-        assert found.ret == pytest.ExitCode.USAGE_ERROR
+        found = wrong_use(merge(four, run_shards(four, ["1/2", "2/2"])))
         found.stderr.fnmatch_lines(["*another selection of cases*hook that draws*"])
 
 
@@ -197,8 +193,7 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, parts).ret == pytest.ExitCode.OK
     four.pytest("-q", "--rag-shard=2/2", "--rag-output=running", *workers)
     killed = four.path / "killed"
-    found = merge(four, [*parts, killed])
-    assert found.ret == pytest.ExitCode.TESTS_FAILED
+    found = red(merge(four, [*parts, killed]))
     found.stdout.fnmatch_lines([f"*shard 2/2 is cut off ({killed / 'shard.jsonl'})*"])
     four.pytest("-q", "--rag-shard=2/2", "--rag-output=running")
     four.pytest("-q", "--rag-shard=1/2", "--rag-output=running")
@@ -250,8 +245,7 @@ def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way:
         )
         four.pytest(*given, "-n", "1", "--max-worker-restart=0")
         (four.path / "conftest.py").unlink()
-    found = merge(four, parts)
-    assert found.ret == pytest.ExitCode.TESTS_FAILED
+    found = red(merge(four, parts))
     said = " ".join(found.stdout.str().split())  # a long path is in a line of its own
     assert re.search(r"shard 2/2 is cut off \(\S*shard-started-2-2\.json\)", said)
     four.pytest(*given)
@@ -312,8 +306,7 @@ class TestTheExitStatusOfAShard:
         )
         parts = run_shards(four, ["1/2", "2/2"])
         (four.path / "conftest.py").unlink()
-        found = merge(four, parts)
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(four, parts))
         found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 5*"])
 
     @pytest.mark.parametrize("order", ["trylast=True", "wrapper=True"])
@@ -330,8 +323,7 @@ class TestTheExitStatusOfAShard:
         )
         parts = run_shards(four, ["1/1"])
         (four.path / "conftest.py").unlink()
-        found = merge(four, parts)
-        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found = red(merge(four, parts))
         found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 1*"])
 
 
@@ -346,6 +338,5 @@ class TestGatesThatOnlyTheMergeHas:
         gate = "--rag-fail-under=0.5"
         four.pytest("-q", gate, "--rag-output=whole")
         parts = run_shards(four, ["1/2", "2/2"])
-        found = merge(four, parts, gate, "--rag-output=merged")
-        assert found.ret == pytest.ExitCode.OK
+        green(merge(four, parts, gate, "--rag-output=merged"))
         assert files(four.path / "whole") == files(four.path / "merged")

@@ -9,7 +9,7 @@ import pytest
 from shard_rows import INFO, write_shard
 from sharded import changed, copied, merge, run_shards, shard_files
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green, red
 
 PLAIN = """
     name: qa
@@ -215,8 +215,7 @@ def test_folders_after_a_blank_beside_a_pyproject_without_a_section(four: Projec
 
 @pytest.mark.full
 def test_workers_are_not_started_for_a_merge(four: Project) -> None:
-    found = merge(four, run_shards(four, ["1/2", "2/2"]), "-n", "2", "-x")
-    assert found.ret == pytest.ExitCode.OK
+    found = green(merge(four, run_shards(four, ["1/2", "2/2"]), "-n", "2", "-x"))
     found.stdout.no_fnmatch_line("*2 workers*")
     found.stdout.no_fnmatch_line("created: *")
 
@@ -231,8 +230,7 @@ def test_many_folders_are_searched(project: Project) -> None:
 
 def test_a_shard_that_cannot_be_written_is_red(four: Project) -> None:
     Path(four.path, "taken").write_text("")
-    found = four.pytest("--rag-shard=1/2", "--rag-output=taken")
-    assert found.ret == pytest.ExitCode.TESTS_FAILED
+    found = red(four.pytest("--rag-shard=1/2", "--rag-output=taken"))
     found.stdout.fnmatch_lines(["shard NOT written: *"])
 
 
@@ -264,6 +262,5 @@ def test_damaged_reports(four: Project) -> None:
         path.write_bytes(whole)
     # A result, or a worker, that is not there.
     changed(path, 1, reports=[setup, call | {"rageval": "{}", "node": 1}, teardown])
-    found = merge(four, [part], "-v")
+    found = red(merge(four, [part], "-v"))
     found.assert_outcomes(failed=2, passed=1)  # the case, its gate; the gate unscored
-    assert found.ret == pytest.ExitCode.TESTS_FAILED

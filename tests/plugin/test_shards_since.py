@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sharded import merge, run_shards
 
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import Project, green
 
 pytestmark = pytest.mark.full
 
@@ -26,8 +26,7 @@ def rows(project: Project, answer: str = "Paris") -> None:
 
 def said(project: Project, *args: str) -> list[str]:
     """Return the lines on changes that a merge of the shards prints; it is green."""
-    result = merge(project, [project.path / f"shard-{at}-of-2" for at in (1, 2)], *args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(merge(project, [project.path / f"shard-{at}-of-2" for at in (1, 2)], *args))
     return [line for line in result.outlines if CHANGED in line]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from judged_project import JudgedProject
 
-if TYPE_CHECKING:
-    from judged_project import JudgedProject
+from tests.plugin.conftest import red, wrong_use
 
 pytest_plugins = ["judged_project"]
 pytestmark = pytest.mark.full
@@ -60,8 +60,7 @@ def test_nothing_is_asked_once_the_gates_are_decided(stopping: JudgedProject) ->
 
 def test_a_run_that_stopped_is_no_baseline(stopping: JudgedProject) -> None:
     scenario(stopping)
-    result = stopping.pytest("--rag-save=main")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(stopping.pytest("--rag-save=main"))
     result.stdout.fnmatch_lines(
         ["baseline main NOT saved: * of 40 samples were not asked; a stopped run is never saved *"]
     )
@@ -72,8 +71,7 @@ def test_a_draw_from_runs_that_stopped_says_how_to_ask_all(stopping: JudgedProje
     scenario(stopping)
     stopping.pytest()
     command = "qa.rageval.yaml --rag-set stop=null"
-    result = stopping.pytest("--rag-label=5")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result = wrong_use(stopping.pytest("--rag-label=5"))
     result.stderr.fnmatch_lines(
         [f"*The runs there stopped early; run all samples once: pytest {command}"]
     )

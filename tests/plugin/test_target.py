@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fake_app import FakeApp
 from fake_openai import FakeOpenAI
+from served_app import Scenario
 
-if TYPE_CHECKING:
-    from served_app import Scenario
-
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run
 
 pytest_plugins = ["served_app"]
 

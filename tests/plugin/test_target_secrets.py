@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fake_app import FakeApp
+from served_app import Scenario
 
-if TYPE_CHECKING:
-    from served_app import Scenario
-
-    from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, interrupted
 
 pytest_plugins = ["served_app"]
 
@@ -133,8 +131,7 @@ def test_a_mistake_in_a_scenario_shows_no_secret(
 ) -> None:
     """[E12] It says where it is; also of a URL alone."""
     scenario(["say Paris"], change if isinstance(change, str) else {**target, **change})
-    result = project.pytest("-vv", "--junitxml=junit.xml", "--showlocals")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(project.pytest("-vv", "--junitxml=junit.xml", "--showlocals"))
     result.stdout.fnmatch_lines([f"qa.rageval.yaml:*: {message}*"])
     assert leaks(project, result) == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red
 
 # "in Paris": em 0; acc 1 because it contains Paris. Weighted: (1*0 + 3*1) / 4 = 0.75.
 PARTLY = """
@@ -24,9 +24,8 @@ PARTLY = """
 def test_a_score_at_its_threshold_passes(project: Project, run: Run) -> None:
     """[A10, A11] 0.75 >= 0.75, within 1e-9; -v shows the score beside the outcome."""
     project.scenario(PARTLY.replace("BOUND", "0.7500000001"))
-    result = run("-v")
+    result = green(run("-v"))
     result.assert_outcomes(passed=1)
-    assert result.ret == pytest.ExitCode.OK
     assert "PASSED 0.75" in result.stdout.str()
     assert project.outcomes() == {"partly": "passed"}
 
@@ -39,9 +38,8 @@ def test_a_score_below_its_threshold_fails_the_case(project: Project, run: Run) 
     """
     project.scenario(PARTLY.replace("BOUND", "0.8"))
     project.pytester.makepyfile(test_plain="def test_plain():\n    assert 1 == 2")
-    result = run()
+    result = red(run())
     result.assert_outcomes(failed=2)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines_random(
         ["FAILED qa.rageval.yaml::partly*weighted_score 0.7500 < 0.8000", "E *assert 1 == 2"]
     )

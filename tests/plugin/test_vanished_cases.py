@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red
 
 THREE = """
     name: qa
@@ -44,8 +44,7 @@ def test_a_scenario_whose_cases_all_vanish_is_red(
 ) -> None:
     """V3: by a gate, in a table, in the files, and by the exit status."""
     project.conftest(conftest)
-    result = run(*args)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run(*args))
     result.stdout.fnmatch_lines(
         ["==* rageval: qa *==", "gate em.mean*FAILED*", f"FAILED *::gate:em.mean*{SAID}*"]
     )
@@ -59,8 +58,7 @@ def test_a_scenario_whose_cases_all_vanish_is_red(
 def test_with_workers_too(project: Project, workers: Run) -> None:
     """V3: no worker sends a result, so the controller hears of the scenario at their end."""
     project.conftest(PROTOCOL)
-    result = workers()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(workers())
     result.stdout.fnmatch_lines([f"FAILED *::gate:em.mean*{SAID}*"])
 
 
@@ -108,8 +106,7 @@ def test_shards_of_cases_that_vanish_merge_red(project: Project) -> None:
     project.conftest(PROTOCOL)
     project.pytest("--rag-shard=1/2")
     project.pytest("--rag-shard=2/2")
-    result = project.pytest("--rag-merge=.rageval")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(project.pytest("--rag-merge=.rageval"))
     result.stdout.fnmatch_lines(["FAILED *::gate:em.mean*0 of 3 samples ran*1/2 is unfinished*"])
 
 
@@ -140,8 +137,7 @@ def test_what_runs_nothing_on_purpose_is_not_judged(
 ) -> None:
     """V3: it says so in its own words; a row with ``skip`` has a report of its own."""
     project.scenario(THREE.replace("{id: a,", f"{{id: a, {skipped}"))
-    result = project.pytest(option)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(project.pytest(option))
     assert said in result.stdout.str() or skipped
     assert "gate " not in result.stdout.str() or option == "--rag-dry-run"  # as in a table
     assert project.wrote_nothing

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, interrupted, red
 
 # Of 20 answers, bm25 and its twin have 10 right, dense all. Ten samples differ, all one way:
 # p = 2 ** -9, the smallest that ten signs can give, for both pairs with dense; the twins never
@@ -56,8 +56,7 @@ def ranking(project: Project, name: str = "qa") -> dict[str, Any]:
 def test_each_variant_has_cases_runs_and_gates_of_its_own(three: Project, run: Run) -> None:
     """Node ids ``FILE::variant::id``; the gates of a variant may differ from the scenario's."""
     three.scenario(SCENARIO)
-    result = run("-v")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run("-v"))
     result.stdout.fnmatch_lines(
         [
             "qa.rageval.yaml::bm25::q0 PASSED*",
@@ -103,8 +102,7 @@ def test_variants_are_ranked_with_letters(three: Project, run: Run) -> None:
 def test_the_gate_passes_where_nothing_is_better(three: Project, run: Run) -> None:
     """It is reported with the node id of the file, and counted like any gate."""
     three.scenario(BEST)
-    result = run("-v")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run("-v"))
     result.stdout.fnmatch_lines(["qa.rageval.yaml::gate:best PASSED*"])
     result.stdout.fnmatch_lines(["gate best * passed *nothing is significantly better than dense*"])
     assert ranking(three)["gate"]["outcome"] == "passed"
@@ -114,8 +112,7 @@ def test_the_gate_passes_where_nothing_is_better(three: Project, run: Run) -> No
 def test_the_gate_fails_where_a_variant_is_better(three: Project, run: Run) -> None:
     """It says which one is better and by how much; the variants' own gates stand."""
     three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
-    result = run()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result = red(run())
     result.stdout.fnmatch_lines(["dense is significantly better than twin: em 1.0000 *"])
     result.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::gate:best*dense*"])
     assert three.gates("qa/twin") == {"em.mean": "passed", "unscored": "passed"}
@@ -137,8 +134,7 @@ def test_a_part_of_the_variants_leaves_the_gate_undecided(
 ) -> None:
     """It is skipped, and said; strict fails. The gates of the variants that ran are decided."""
     three.scenario(BEST)
-    result = plain(*args)
-    assert result.ret == pytest.ExitCode.OK
+    result = green(plain(*args))
     result.stdout.fnmatch_lines(["NOT DECIDED: gate best of qa, *"])
     assert three.gates("qa/dense")["em.mean"] == "passed"
     assert plain(*args, "--rag-strict").ret == strict_ret
@@ -154,8 +150,7 @@ def test_what_a_conftest_skips_leaves_the_gate_undecided(three: Project, plain: 
         "        if item.nodeid.endswith('dense::q3'):\n"
         "            item.add_marker(pytest.mark.skip)\n"
     )
-    result = plain()
-    assert result.ret == pytest.ExitCode.OK
+    result = green(plain())
     result.stdout.fnmatch_lines(["NOT DECIDED: gate best of qa, *"])
     assert plain("--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
 
@@ -187,8 +182,7 @@ def test_a_failed_gate_runs_all_variants_again(three: Project, plain: Run) -> No
 def test_an_unknown_variant_is_refused(three: Project, plain: Run) -> None:
     """On the command line, and under ``best``; a scenario without variants has none to run."""
     three.scenario(BEST)
-    result = plain("--rag-variant", "dens")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = interrupted(plain("--rag-variant", "dens"))
     result.stdout.fnmatch_lines(["*unknown variant 'dens'. Did you mean 'dense'?*"])
     three.scenario(BEST.replace("at_least: dense", "at_least: dens"))
     result = plain()
@@ -204,8 +198,7 @@ def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> No
     three.scenario(SCENARIO)
     plain()
     for _ in range(2):
-        result = plain("--rag-history", "qa")
-        assert result.ret == pytest.ExitCode.OK
+        result = green(plain("--rag-history", "qa"))
         heads = [line for line in result.outlines if line.endswith(": 1 run")]
         assert heads == ["qa::bm25: 1 run", "qa::dense: 1 run", "qa::twin: 1 run"]
     one = plain("--rag-history", "qa::dense").stdout
@@ -249,8 +242,7 @@ def test_a_fixture_answers_for_a_variant(three: Project, plain: Run) -> None:
     """Fixtures of the module reach the cases below a variant."""
     three.conftest("import pytest\n\n@pytest.fixture\ndef bot():\n    return lambda q: 'yes'\n")
     three.scenario(SCENARIO + "  live: {target: {fixture: bot}}\n")
-    result = plain()
-    assert result.ret == pytest.ExitCode.OK
+    green(plain())
     assert ranking(three)["variants"]["live"]["mean"] == 1.0
 
 
@@ -320,8 +312,7 @@ def test_test_functions_leave_the_gate_undecided(three: Project, plain: Run) -> 
     test = "@pytest.mark.rag_scenario('qa.rageval.yaml', variant='{0}')\n"
     test += "def test_{0}(rageval):\n    rageval.check()\n\n"
     three.file("test_bot.py", "import pytest\n\n" + test.format("dense") + test.format("twin"))
-    result = plain("test_bot.py")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(plain("test_bot.py"))
     result.stdout.fnmatch_lines(
         ["NOT DECIDED: 1 of 3 gates of qa::twin, *a test function runs one"]
     )

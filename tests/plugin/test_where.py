@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.conftest import Project, Run
+from tests.plugin.conftest import Project, Run, green, red, wrong_use
 
 pytestmark = pytest.mark.full
 
@@ -26,14 +26,12 @@ def rows(project: Project) -> Project:
 
 def test_only_these_samples_run_under_their_usual_names(rows: Project, run: Run) -> None:
     """A part of the data decides no gate, saves no baseline, and is red if strict."""
-    result = run("--rag-where", "topic=lake", "-v")
-    assert result.ret == pytest.ExitCode.OK
+    result = green(run("--rag-where", "topic=lake", "-v"))
     assert sorted(rows.outcomes()) == ["a:b", "d"]
     result.stdout.fnmatch_lines(["qa.rageval.yaml::a:b~2 PASSED*"])
     result.stdout.fnmatch_lines(["NOT DECIDED: 2 of 2 gates of qa, 2 of 4 samples ran*"])
     assert run("--rag-where", "topic=lake", "--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
-    saved = run("--rag-where", "topic=lake", "--rag-save", "main")
-    assert saved.ret == pytest.ExitCode.TESTS_FAILED
+    red(run("--rag-where", "topic=lake", "--rag-save", "main"))
 
 
 def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
@@ -43,8 +41,7 @@ def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
     said = "--rag-where topic=feels: no row meets it. Did you mean 'fees'? It is fees, lake"
     result.stdout.fnmatch_lines([f"NOT DECIDED: qa.rageval.yaml: {said}"])
     assert "warning" not in result.stdout.str().lower()
-    asked = plain("--rag-where", "topic=feels", "--rag-fail-under", "0.5", "-W", "default")
-    assert asked.ret == pytest.ExitCode.USAGE_ERROR
+    wrong_use(plain("--rag-where", "topic=feels", "--rag-fail-under", "0.5", "-W", "default"))
     assert plain("--rag-where", "topik=fees").ret == pytest.ExitCode.INTERRUPTED
     assert plain("--rag-where", "fees").ret == pytest.ExitCode.USAGE_ERROR
 
