@@ -195,24 +195,23 @@ def test_the_jobs_come_to_the_verdict_of_one_run(tmp_path: Path, name: str) -> N
     assert found == {path: whole[path] for path in found}
 
 
+@pytest.mark.parametrize(
+    ("lost", "ends", "said"),
+    [
+        ("2", pytest.ExitCode.TESTS_FAILED, "shard 2/3 is missing"),
+        ("123", pytest.ExitCode.USAGE_ERROR, "shards: no such folder"),
+    ],
+)
 @pytest.mark.parametrize("name", PLAYED)
-def test_a_job_that_is_lost_is_red(tmp_path: Path, name: str) -> None:
+def test_a_job_that_is_lost_is_red(
+    tmp_path: Path, name: str, lost: str, ends: int, said: str
+) -> None:
     play, _, variables = PLAYED[name]
     service = Service(tmp_path, variables)
-    service.lost = {"shard-2"}
+    service.lost = {f"shard-{one}" for one in lost}
     status, _ = play(service)
-    assert status == pytest.ExitCode.TESTS_FAILED
-    assert "shard 2/3 is missing" in service.said
-
-
-@pytest.mark.parametrize("name", PLAYED)
-def test_no_artifact_at_all_is_red(tmp_path: Path, name: str) -> None:
-    play, _, variables = PLAYED[name]
-    service = Service(tmp_path, variables)
-    service.lost = {"shard-1", "shard-2", "shard-3"}
-    status, _ = play(service)
-    assert status == pytest.ExitCode.USAGE_ERROR
-    assert "shards: no such folder" in service.said
+    assert status == ends
+    assert said in service.said
 
 
 @pytest.mark.parametrize("name", PLAYED)

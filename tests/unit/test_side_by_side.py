@@ -216,24 +216,6 @@ def test_a_mistake_in_the_last_variant_is_found_before_anything_is_asked() -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
-        ({"alpha": 1}, "alpha: expected a number between 0 and 1, found 1"),
-        ({"alpha": float("nan")}, "alpha: expected a"),
-        ({"min_pairs": -1}, "min_pairs: expected a number >= 0, found -1"),
-        ({"min_pairs": "x"}, "min_pairs: expected a number, found 'x'"),
-    ],
-)
-def test_arguments_are_those_of_a_scenario_file(arguments: dict[str, Any], message: str) -> None:
-    """And refused as there: an alpha of 0 would look for infinitely many samples."""
-    one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(3)})
-    with pytest.raises(OptionError) as caught:
-        compare_saved_runs({"a": one, "b": one}, **arguments)
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
         ({"variants": 3}, "variants: expected a list of names, found 3"),
         ({"variants": True}, "variants: expected a list of names, found True"),
         ({"variants": [1, "high"]}, "variants: a name must be text, found 1"),
@@ -274,9 +256,17 @@ def test_arguments_of_other_types_are_refused_with_what_is_allowed(
         (b"x", {}, "runs: 'b': expected a path or a result, found a value of type bytes"),
         ("same", {"write_to": 3}, "write_to: expected a path, found a value of type int"),
         ("same", {"at_least": 3}, "at_least: unknown variant '3'. Known: a, b"),
+        # As in a scenario: an alpha of 0 would look for infinitely many samples.
+        ("same", {"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
+        ("same", {"alpha": 1}, "alpha: expected a number between 0 and 1, found 1"),
+        ("same", {"alpha": float("nan")}, "alpha: expected a"),
+        ("same", {"min_pairs": -1}, "min_pairs: expected a number >= 0, found -1"),
+        ("same", {"min_pairs": "x"}, "min_pairs: expected a number, found 'x'"),
     ],
 )
-def test_runs_of_other_types_are_refused(run: Any, arguments: Any, message: str) -> None:
+def test_runs_and_arguments_of_other_types_are_refused(
+    run: Any, arguments: Any, message: str
+) -> None:
     one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(3)})
     with pytest.raises(OptionError) as caught:
         compare_saved_runs({"a": one, "b": one if run == "same" else run}, **arguments)

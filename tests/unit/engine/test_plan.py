@@ -95,9 +95,17 @@ def test_weights_for_some_metrics_only_are_one_warning(plan: MakePlan) -> None:
         ),
         ("thresholds: {emm: 0.5}", "thresholds: unknown metric 'emm'. Did you mean 'em'?"),
         ("thresholds: {em: .nan}", "thresholds.em"),
+        # E12: one mistake, one problem; the gate pass_rate has nothing to do with it.
+        ("thresholds: {emm: 0.5}\ngates: {pass_rate: 0.9}", "thresholds"),
+        ("thresholds: {em: high}\ngates: {pass_rate: 0.9}", "thresholds"),
+        ("thresholds: em\ngates: {by: {doc_name: {pass_rate: 0.9}}}", "thresholds"),
+        (
+            "skip: [{where: {levle: 1}}]",
+            "skip[0].where: unknown field 'levle'. Did you mean 'level'",
+        ),
     ],
 )
-def test_a_weight_or_threshold_that_cannot_be_is_refused(
+def test_a_weight_threshold_or_condition_that_cannot_be_is_refused(
     problems: Problems, line: str, message: str
 ) -> None:
     """A3, A4, A10: refused at collection."""
@@ -174,22 +182,6 @@ def test_thresholds_become_bounds(plan: MakePlan) -> None:
         "weighted_score": Bound(min=0.1),
     }
     assert made.required == {"em", "f1", "weighted_score"}
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "thresholds: {emm: 0.5}\ngates: {pass_rate: 0.9}\n",
-        "thresholds: {em: high}\ngates: {pass_rate: 0.9}\n",
-        "thresholds: em\ngates: {by: {doc_name: {pass_rate: 0.9}}}\n",
-    ],
-)
-def test_thresholds_with_a_mistake_are_no_lack_of_thresholds(
-    problems: Problems, lines: str
-) -> None:
-    """E12: one mistake, one problem; the gate pass_rate has nothing to do with it."""
-    (problem,) = problems(BASE + lines)
-    assert problem.startswith("s.yaml:6: thresholds")
 
 
 def test_keys_of_the_users_own_are_no_thresholds(problems: Problems) -> None:
@@ -481,13 +473,6 @@ def test_skip_and_xfail_conditions_mark_rows(plan: MakePlan) -> None:
     assert marks == [("easy", None), (None, "own"), ("mine", None)]
     hard = text.replace(", xfail: own", "")
     assert [getattr(case, "xfail", None) for case in plan(hard).cases] == [None, "hard", None]
-
-
-def test_a_condition_on_a_field_that_no_row_has_is_refused(problems: Problems) -> None:
-    (problem,) = problems(BASE + "skip: [{where: {levle: 1}}]\n")
-    assert problem.startswith(
-        "s.yaml:6: skip[0].where: unknown field 'levle'. Did you mean 'level'"
-    )
 
 
 def test_the_case_ids_are_those_of_the_rows(plan: MakePlan) -> None:

@@ -53,6 +53,10 @@ def saved(name: str, scores: Mapping[str, Scores]) -> Baseline:
     return Baseline(name, ids, {WEIGHTED_SCORE: by_id[next(iter(by_id))], **by_id})
 
 
+def info_of(columns: Sequence[MetricColumn], **fields: Any) -> ScenarioInfo:
+    return ScenarioInfo("s", "s.yaml", "s.yaml", tuple(columns), **fields)
+
+
 def check(
     options: Mapping[str, Any],
     now: Mapping[str, Scores],
@@ -64,11 +68,8 @@ def check(
 ) -> GateResult:
     """Return the verdict of ``no_regression`` with ``options`` against the run ``main``."""
     made = samples or run_of(now)
-    info = ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
-        tuple(columns),
+    info = info_of(
+        columns,
         compare=() if compare is None else (compare,),
         baselines={"main": saved("main", before)},
         total=len(made),
@@ -667,14 +668,7 @@ def test_options_come_from_compare_unless_the_gate_has_its_own() -> None:
     """E5: a gate without a baseline takes the run that is compared with."""
     compare = Comparing("main", (), SignificanceTest("permutation", alpha=0.01))
     now, before = {"f1": FELL}, {"f1": BEFORE}
-    info = ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
-        (F1,),
-        compare=(compare,),
-        baselines={"main": saved("main", before)},
-    )
+    info = info_of((F1,), compare=(compare,), baselines={"main": saved("main", before)})
     (gate,) = make_gates({"no_regression": {"metrics": ["f1"], "undecided": "pass"}}, info)
     result = summarize_scenario(info, run_of(now), complete=True)
     assert gate.check(result).outcome == "passed"
@@ -796,12 +790,8 @@ def test_samples_that_are_gone_are_missed_though_their_slice_is(gone: bool, outc
     samples = run_of({"f1": [0.5] * 3}, doc_name=("a", "a", "b"), sample_weight=(0.0, 1.0, 1.0))
     ids = ("s0", "s1", "s2", "s3") if gone else ("s0", "s1", "s2")
     half = dict.fromkeys(ids, 0.5)
-    info = ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
-        (F1,),
-        baselines={"main": Baseline("main", ids, {"f1": half, WEIGHTED_SCORE: half})},
+    info = info_of(
+        (F1,), baselines={"main": Baseline("main", ids, {"f1": half, WEIGHTED_SCORE: half})}
     )
     options = {"by": {"doc_name": {"no_regression": {"baseline": "main", "mode": "any"}}}}
     (gate,) = make_gates(options, info)
@@ -820,13 +810,8 @@ def test_slices_of_slices_compare_what_each_has() -> None:
     levels: list[dict[str, Any]] = [{"level": at % 2} for at in range(5)]
     ids = ("s0", "s1", "s2", "s3")
     half = dict.fromkeys(ids, 0.5)
-    info = ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
-        (F1,),
-        metadata_columns=("level",),
-        baselines={"main": Baseline("main", ids, {"f1": half})},
+    info = info_of(
+        (F1,), metadata_columns=("level",), baselines={"main": Baseline("main", ids, {"f1": half})}
     )
     asked = {"no_regression": {"baseline": "main", "metrics": ["f1"], "mode": "any"}}
     (gate,) = make_gates({"by": {"doc_name": {"by": {"level": asked}}}}, info)
@@ -865,14 +850,7 @@ def test_the_short_form_is_one_gate_for_each_metric() -> None:
     """E5: what --rag-compare-fail writes; each is tested alone."""
     columns = (F1, MetricColumn("em"))
     before = {"f1": BEFORE, "em": BEFORE}
-    info = ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
-        columns,
-        compare=(Comparing("main"),),
-        baselines={"main": saved("main", before)},
-    )
+    info = info_of(columns, compare=(Comparing("main"),), baselines={"main": saved("main", before)})
     options = {"f1": 0.02, "em": {"max_drop": "20%"}, "weighted_score": {"mode": "any"}}
     result = summarize_scenario(info, run_of({"f1": FELL, "em": FELL}), complete=True)
     found = {gate.name: gate.check(result) for gate in make_gates({"compare_fail": options}, info)}
@@ -926,12 +904,8 @@ def test_what_a_saved_run_lacks_is_named_with_the_reason(metrics: list[str], sai
 
 @pytest.fixture
 def info() -> ScenarioInfo:
-    return ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
-        (F1, MetricColumn("em")),
-        baselines={"main": Baseline("main", ("s0",), {"f1": {"s0": 0.5}})},
+    return info_of(
+        (F1, MetricColumn("em")), baselines={"main": Baseline("main", ("s0",), {"f1": {"s0": 0.5}})}
     )
 
 
@@ -1137,10 +1111,7 @@ def held_against(
     """Return the gates of a scenario that compares with main, and with v1.4 in 50 looks."""
     pinned = over_looks(test or SignificanceTest(), LOOKS, 1)
     before = {"f1": BEFORE, "noise": BEFORE}
-    info = ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
+    info = info_of(
         (F1, NOISE),
         compare=(Comparing("main"), Comparing("v1.4", test=pinned)),
         baselines={name: saved(name, before) for name in ("main", "v1.4", "other")},
@@ -1217,10 +1188,7 @@ def test_what_tests_nothing_shares_no_alpha() -> None:
 def test_what_cannot_be_decided_depends_on_the_run(pairs: int) -> None:
     """F7: 2^(1-n) < 0.001 from n = 11 on; for main, 2^(1-n) < 0.05 from n = 6 on."""
     now, before = {"f1": (0.4,) * pairs}, {"f1": (0.5,) * pairs}
-    info = ScenarioInfo(
-        "s",
-        "s.yaml",
-        "s.yaml",
+    info = info_of(
         (F1,),
         compare=(Comparing("main"), Comparing("v1", test=over_looks(SignificanceTest(), LOOKS))),
         baselines={name: saved(name, before) for name in ("main", "v1")},

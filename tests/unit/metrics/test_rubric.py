@@ -421,20 +421,20 @@ metrics:
     )
 
 
-def test_an_empty_answer_is_0_on_the_default_scale_without_a_call() -> None:
-    """As DB-GPT's AnswerRelevancyMetric; level 0 says so, too."""
-    judge = FakeJudge()
-    found = ask(judge, Sample("s", question="q", answer=" \n"))
-    assert (found.value, found.reason) == (0.0, "the answer is empty")
-    assert judge.prompts == []
-
-
-@pytest.mark.parametrize("answer", ["LLM ERROR", "Sorry: **LLM ERROR** (429), please retry"])
-def test_an_answer_that_dbgpts_model_failed_to_give_is_0_without_a_call(answer: str) -> None:
-    """[F7] Its rubric says so; a judge might rate the apology."""
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        # As DB-GPT's AnswerRelevancyMetric; level 0 says so, too.
+        (" \n", "the answer is empty"),
+        ("LLM ERROR", "the answer contains 'LLM ERROR'"),
+        ("Sorry: **LLM ERROR** (429), please retry", "the answer contains 'LLM ERROR'"),
+    ],
+)
+def test_no_answer_is_0_on_the_default_scale_without_a_call(answer: str, reason: str) -> None:
+    """[F7] A judge might rate the apology."""
     judge = FakeJudge()
     found = ask(judge, Sample("s", question="q", answer=answer))
-    assert (found.value, found.reason) == (0.0, "the answer contains 'LLM ERROR'")
+    assert (found.value, found.reason) == (0.0, reason)
     assert judge.prompts == []
 
 

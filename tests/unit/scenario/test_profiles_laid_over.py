@@ -15,6 +15,10 @@ from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 LOCAL = {"model": "qwen3", "base_url": "http://local/v1"}
 HOST = "model: gpt, base_url: 'https://host/v1', api_key_env: KEY_A"
+GPT = {"model": "gpt", "base_url": "https://host/v1", "api_key_env": "KEY_A"}
+STRONG = {"model": "big", "temperature": 0, "api_key_env": "KEY_B"}
+OLD = f"judge: {{{HOST}, repeats: 3, temperature: 1, seed: 3}}"
+BIG = {"model": "big", "temperature": 0, "repeats": 2, "api_key_env": "KEY_B", "seed": 3}
 BASE = """\
 name: s
 dataset: rows.jsonl
@@ -77,6 +81,23 @@ def filled(role: str, text: str, variant: str = "", *options: str) -> Any:
         (f"judge: {{{HOST}, seed: 3}}", "{judge: local}", [], {**LOCAL, "seed": 3}),
         # A variant that replaces a bare name has a model of its own server.
         ("judge: local", "{judge: gpt}", [], {"model": "gpt"}),
+        # What the file says beside the old model was said of that one, in a variant, too.
+        (OLD, "", ["judge.model=strong"], BIG),
+        (OLD, "{judge: strong}", [], BIG),
+        ("judge: gpt", "{judge: {repeats: 5, seed: 3}}", ["judge.model=strong"], BIG),
+        ("judge: gpt", "", ["judge={model: gpt, repeats: 5, seed: 3}", "judge.model=strong"], BIG),
+        # Nor does a server or key stay that was given for another model.
+        (
+            "judge: gpt",
+            "",
+            ["judge.base_url='http://b'", "judge.seed=3", "judge.model=strong"],
+            BIG,
+        ),
+        (OLD, "{judge: {api_key_env: KEY_C, price: 1}}", ["judge.model=strong"], BIG),
+        # After the model, all that is set of it holds.
+        (OLD, "", ["judge.model=strong", "judge.repeats=5"], {**BIG, "repeats": 5}),
+        (OLD, "{judge: {model: strong, repeats: 5}}", [], {**BIG, "repeats": 5}),
+        (OLD, "{judge: strong}", ["judge.repeats=5"], {**BIG, "repeats": 5}),
     ],
 )
 def test_what_a_judge_is_asked_with(
@@ -152,6 +173,51 @@ def test_what_a_judge_is_asked_with(
         ),
         ("target: local", "{target: null}", [], None),
         ("target: local", "{target: strong}", [], "strong"),
+        # A variant with a model of its own beside a bare target.
+        (
+            "target: strong",
+            "{target: {model: gpt, api_key_env: KEY_C}}",
+            [],
+            {"model": "gpt", "api_key_env": "KEY_C"},
+        ),
+        # Options before their profile.
+        (
+            "target: {profile: strong}",
+            "",
+            ["target.base_url='http://x'", "target.profile=local"],
+            {"type": "chat", **LOCAL, "base_url": "http://x"},
+        ),
+        # The same model again, and a profile that is a price alone.
+        (f"target: {{{HOST}}}", "{target: {model: gpt, prompt: P}}", [], {**GPT, "prompt": "P"}),
+        (
+            f"target: {{{HOST}}}",
+            "{target: {model: mini}}",
+            [],
+            {"type": "chat", **GPT, "model": "mini", "price": 2},
+        ),
+        # What only the old server takes.
+        (
+            "target: {model: x, base_url: 'http://y', extra_body: {k: 1}, prompt: P}",
+            "{target: strong}",
+            [],
+            {"type": "chat", **STRONG, "prompt": "P"},
+        ),
+        # A bare target is replaced as a whole.
+        ("target: strong", "", [], {"type": "chat", **STRONG}),
+        ("target: strong", "{target: local}", [], {"type": "chat", **LOCAL}),
+        ("target: strong", "{target: 'm:f'}", [], "m:f"),
+        ("target: strong", "{target: fixture}", [], "fixture"),
+        ("target: strong", "{target: {url: 'http://t'}}", [], {"url": "http://t"}),
+        ("target: fixture", "{target: strong}", [], {"type": "chat", **STRONG}),
+        (
+            "target: {use: 'm:f', options: {k: 1}}",
+            "{target: strong}",
+            [],
+            {"type": "chat", **STRONG},
+        ),
+        ("target: strong", "", ["target=local"], {"type": "chat", **LOCAL}),
+        ("target: strong", "", ["target={profile: local}"], {"type": "chat", **LOCAL}),
+        ("target: gpt-4.1", "", [], {"type": "chat", "model": "gpt-4.1", "concurrency": 2}),
     ],
 )
 def test_what_a_target_is_asked_with(
@@ -165,10 +231,6 @@ def test_what_a_target_is_asked_with(
     if expected == "strong":
         expected = {"type": "chat", "model": "big", "temperature": 0, "api_key_env": "KEY_B"}
     assert filled("target", text, variant, *options) == expected
-
-
-GPT = {"model": "gpt", "base_url": "https://host/v1", "api_key_env": "KEY_A"}
-STRONG = {"model": "big", "temperature": 0, "api_key_env": "KEY_B"}
 
 
 @pytest.mark.parametrize("step", ["profile", "model"])
@@ -279,62 +341,6 @@ def test_a_patch_may_say_keys_before_their_profile(tmp_path: Path, written: str)
     assert found == {**keys, "repeats": 3}
 
 
-@pytest.mark.parametrize(
-    ("text", "variant", "options", "expected"),
-    [
-        # A variant with a model of its own beside a bare target.
-        (
-            "target: strong",
-            "{target: {model: gpt, api_key_env: KEY_C}}",
-            [],
-            {"model": "gpt", "api_key_env": "KEY_C"},
-        ),
-        # Options before their profile.
-        (
-            "target: {profile: strong}",
-            "",
-            ["target.base_url='http://x'", "target.profile=local"],
-            {"type": "chat", **LOCAL, "base_url": "http://x"},
-        ),
-        # The same model again, and a profile that is a price alone.
-        (f"target: {{{HOST}}}", "{target: {model: gpt, prompt: P}}", [], {**GPT, "prompt": "P"}),
-        (
-            f"target: {{{HOST}}}",
-            "{target: {model: mini}}",
-            [],
-            {"type": "chat", **GPT, "model": "mini", "price": 2},
-        ),
-        # What only the old server takes.
-        (
-            "target: {model: x, base_url: 'http://y', extra_body: {k: 1}, prompt: P}",
-            "{target: strong}",
-            [],
-            {"type": "chat", **STRONG, "prompt": "P"},
-        ),
-        # A bare target is replaced as a whole.
-        ("target: strong", "", [], {"type": "chat", **STRONG}),
-        ("target: strong", "{target: local}", [], {"type": "chat", **LOCAL}),
-        ("target: strong", "{target: 'm:f'}", [], "m:f"),
-        ("target: strong", "{target: fixture}", [], "fixture"),
-        ("target: strong", "{target: {url: 'http://t'}}", [], {"url": "http://t"}),
-        ("target: fixture", "{target: strong}", [], {"type": "chat", **STRONG}),
-        (
-            "target: {use: 'm:f', options: {k: 1}}",
-            "{target: strong}",
-            [],
-            {"type": "chat", **STRONG},
-        ),
-        ("target: strong", "", ["target=local"], {"type": "chat", **LOCAL}),
-        ("target: strong", "", ["target={profile: local}"], {"type": "chat", **LOCAL}),
-        ("target: gpt-4.1", "", [], {"type": "chat", "model": "gpt-4.1", "concurrency": 2}),
-    ],
-)
-def test_a_key_goes_to_no_other_server_than_was_said(
-    text: str, variant: str, options: list[str], expected: Any
-) -> None:
-    assert filled("target", text, variant, *options) == expected
-
-
 @pytest.mark.parametrize("name", ["local", "gpt-4.1", "qwen2.5:7b", "fixture"])
 @pytest.mark.parametrize("base", ["target: {type: chat, profile: strong, prompt: P}"])
 def test_a_bare_profile_of_a_variant_keeps_what_is_beside_the_other(base: str, name: str) -> None:
@@ -359,38 +365,6 @@ def test_an_option_beside_a_bare_profile(name: str, tmp_path: Path) -> None:
     path.write_text(f"{BASE}{text}\n", "utf-8")
     assert patch_scenario(path, {"target.prompt": "P"}) == ("target.prompt",)
     assert path.read_text("utf-8").endswith(f"\ntarget: {{profile: {name}, prompt: P}}\n")
-
-
-OLD = f"judge: {{{HOST}, repeats: 3, temperature: 1, seed: 3}}"
-BIG = {"model": "big", "temperature": 0, "repeats": 2, "api_key_env": "KEY_B", "seed": 3}
-
-
-@pytest.mark.parametrize(
-    ("text", "variant", "options", "expected"),
-    [
-        # What the file says beside the old model was said of that one, in a variant, too.
-        (OLD, "", ["judge.model=strong"], BIG),
-        (OLD, "{judge: strong}", [], BIG),
-        ("judge: gpt", "{judge: {repeats: 5, seed: 3}}", ["judge.model=strong"], BIG),
-        ("judge: gpt", "", ["judge={model: gpt, repeats: 5, seed: 3}", "judge.model=strong"], BIG),
-        # Nor does a server or key stay that was given for another model.
-        (
-            "judge: gpt",
-            "",
-            ["judge.base_url='http://b'", "judge.seed=3", "judge.model=strong"],
-            BIG,
-        ),
-        (OLD, "{judge: {api_key_env: KEY_C, price: 1}}", ["judge.model=strong"], BIG),
-        # After the model, all that is set of it holds.
-        (OLD, "", ["judge.model=strong", "judge.repeats=5"], {**BIG, "repeats": 5}),
-        (OLD, "{judge: {model: strong, repeats: 5}}", [], {**BIG, "repeats": 5}),
-        (OLD, "{judge: strong}", ["judge.repeats=5"], {**BIG, "repeats": 5}),
-    ],
-)
-def test_what_was_said_of_the_old_model_goes(
-    text: str, variant: str, options: list[str], expected: Any
-) -> None:
-    assert filled("judge", text, variant, *options) == expected
 
 
 @pytest.mark.parametrize("key", ["repeats: 5", "temperature: 0.5", "controls: 'off'"])

@@ -37,16 +37,7 @@ def filled(value: Any, sample: Sample = SAMPLE, **variables: str) -> Any:
         ("{doc_name}", None),
         ("{metadata.none}", None),
         ({"a": ["{id}", 1, None, True]}, {"a": ["q1", 1, None, True]}),
-    ],
-)
-def test_a_text_that_is_one_place_becomes_the_value(value: Any, found: Any) -> None:
-    """[A21] Lists stay lists, numbers numbers; what the row lacks is null."""
-    assert filled(value) == found
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
+        # A longer text takes fields as text, as they are, and not looked into again.
         ("in {metadata.lang}: {question}", "in en: Where is {it}?"),
         ("{contexts}\n{id}", "a\n\nb\nq1"),
         ("n={metadata.n} {reference_ids}", 'n=3 {"d1": 2}'),
@@ -55,8 +46,10 @@ def test_a_text_that_is_one_place_becomes_the_value(value: Any, found: Any) -> N
         ("{ question }", "{ question }"),
     ],
 )
-def test_a_longer_text_takes_fields_as_text(value: str, found: str) -> None:
-    """[A21] What a row says is put in as it is, and not looked into again."""
+def test_a_text_that_is_one_place_becomes_the_value_and_a_longer_one_text(
+    value: Any, found: Any
+) -> None:
+    """[A21] Lists stay lists, numbers numbers; what the row lacks is null."""
     assert filled(value) == found
 
 

@@ -28,24 +28,15 @@ def _why_no_score(reply: str, low: float = 0, high: float = 5) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("reply", "score"), ROWS["scores"])
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        *(case for kind in ("scores", "scores_in_json") for case in ROWS[kind]),
+        # A reason tells of scores, and of what an answer demands; the key, or a line, does not.
+        *(case for kind in ("told_in_json", "told_in_words") for case in ROWS[kind]),
+    ],
+)
 def test_a_score_in_any_dress(reply: str, score: float) -> None:
-    assert read_score(reply, 0, 5) == score
-
-
-@pytest.mark.parametrize(("reply", "score"), ROWS["scores_in_json"])
-def test_a_score_in_json_and_almost_json(reply: str, score: float) -> None:
-    assert read_score(reply, 0, 5) == score
-
-
-@pytest.mark.parametrize(("reply", "score"), ROWS["told_in_json"])
-def test_the_key_of_the_score_says_it_alone(reply: str, score: float) -> None:
-    """A reason tells of scores, and of what an answer demands."""
-    assert read_score(reply, 0, 5) == score
-
-
-@pytest.mark.parametrize(("reply", "score"), ROWS["told_in_words"])
-def test_a_line_of_its_own_says_it_alone(reply: str, score: float) -> None:
     assert read_score(reply, 0, 5) == score
 
 

@@ -228,6 +228,20 @@ def test_relevant_documents_of_no_question_are_refused(refused: Refused) -> None
         ({"a": 1, "b": "x"}, "found an object with 'a', 'b'"),
         ({"question": ["a", "b"], "answer": ["c"]}, "found an object"),
         ({}, "found an object"),
+        # A27: rows that may be elsewhere, too, would not be tested, and nobody would know.
+        (
+            {"part1": ROWS, "part2": [*ROWS, None]},
+            'rows_at: part1 or rows_at: part2 or rows_at: "[*]" (in',
+        ),
+        (
+            {"part1": ROWS, "part2": ["old", ROWS[0]]},
+            'rows_at: part1 or rows_at: part2 or rows_at: "[*]" (in',
+        ),
+        (
+            {"results": ROWS, "failed": {"rows": ROWS}},
+            "if the rows are in it, write rows_at: results or rows_at: failed.rows (in 'dataset')",
+        ),
+        ({"rows": [*ROWS, None]}, "if the rows are in it, write rows_at: rows (in 'dataset')"),
     ],
 )
 def test_what_is_unclear_is_refused_with_the_line_to_write(
@@ -463,29 +477,6 @@ def test_a_file_of_another_kind_is_named(
     """W5: by its first bytes."""
     (problem,) = refused(name, content)
     assert message in problem
-
-
-@pytest.mark.parametrize(
-    ("document", "proposed"),
-    [
-        (
-            {"part1": ROWS, "part2": [*ROWS, None]},
-            'rows_at: part1 or rows_at: part2 or rows_at: "[*]"',
-        ),
-        (
-            {"part1": ROWS, "part2": ["old", ROWS[0]]},
-            'rows_at: part1 or rows_at: part2 or rows_at: "[*]"',
-        ),
-        ({"results": ROWS, "failed": {"rows": ROWS}}, "rows_at: results or rows_at: failed.rows"),
-        ({"rows": [*ROWS, None]}, "rows_at: rows"),
-    ],
-)
-def test_rows_that_may_be_elsewhere_too_are_not_lost(
-    refused: Refused, document: Any, proposed: str
-) -> None:
-    """A27: the rows of the other list would not be tested, and nobody would know."""
-    (problem,) = refused("r.json", json.dumps(document))
-    assert f"if the rows are in it, write {proposed} (in 'dataset')" in problem
 
 
 def test_a_list_of_other_objects_is_no_second_place(samples: Samples) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pytest_rageval import evaluate
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.model import Case, Sample
+from pytest_rageval.model import Sample
 
 Load = Callable[..., Dataset]
 
@@ -52,19 +52,20 @@ HIDDEN = [{"id": "d1", "score": "0.9"}, {"id": "d2", "score": "0.5"}]
 
 
 @pytest.fixture
-def read(load: Load) -> Callable[..., Case]:
+def read(load: Load) -> Callable[..., Sample]:
     """Return a function of the steps below a root; another trace of the file stays a row."""
 
-    def first(*steps: dict[str, Any], **keys: Any) -> Case:
+    def first(*steps: dict[str, Any], **keys: Any) -> Sample:
         lines = "".join(json.dumps(one) + "\n" for one in [ROOT, *steps, OTHER])
         case, other = load("spans.jsonl", lines, **keys).cases
         assert isinstance(other, Sample)
+        assert isinstance(case, Sample), case
         return case
 
     return first
 
 
-Read = Callable[..., Case]
+Read = Callable[..., Sample]
 
 
 def _genai(**more: Any) -> dict[str, Any]:
@@ -95,7 +96,6 @@ def test_a_search_whose_output_was_not_recorded_is_unknown(
 ) -> None:
     """A30: it is no search that found nothing, and no metric may take it for one."""
     case = read(step)
-    assert isinstance(case, Sample), case
     reason = case.metadata["unrecorded_search"]
     assert "trace t1: what its step 'search' found is not recorded" in reason
     assert setting in reason
@@ -126,7 +126,6 @@ def test_where_no_search_was_recorded_the_setting_is_named(tmp_path: Path) -> No
 
 def test_a_recorded_list_of_no_documents_found_nothing(read: Read) -> None:
     case = read(_genai(gen_ai__retrieval__documents="[]"))
-    assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == ((), ())
 
 
@@ -148,7 +147,6 @@ def test_what_another_step_recorded_of_the_same_search_counts(
     read: Read, steps: list[dict[str, Any]]
 ) -> None:
     case = read(*steps)
-    assert isinstance(case, Sample), case
     assert case.retrieved_ids == ("d1",)
 
 
@@ -163,14 +161,12 @@ def test_what_another_step_recorded_of_the_same_search_counts(
 def test_a_step_beside_known_ones_is_unknown_too(read: Read, steps: list[dict[str, Any]]) -> None:
     """Half of what a hybrid search found would be taken for all of it."""
     case = read(*steps)
-    assert isinstance(case, Sample), case
     assert "what its step 'sparse' found is not recorded" in case.metadata["unrecorded_search"]
 
 
 def test_a_failed_search_beside_one_that_worked_has_no_output(read: Read) -> None:
     failed = {**phoenix("first", 1), "status": {"status_code": "ERROR", "description": "down"}}
     case = read(failed, phoenix("second", 2, **numbered(ONE)))
-    assert isinstance(case, Sample), case
     assert case.retrieved_ids == ("d1",)
 
 
@@ -179,13 +175,11 @@ def test_what_worked_inside_a_failed_search_counts(read: Read) -> None:
     failed = {**phoenix("outer", 1, **numbered(HIDDEN[0])), "status": {"status_code": "ERROR"}}
     two = {"id": "d2", "content": "No fee."}
     case = read(failed, phoenix("inner", 2, parent="outer", **numbered(two)))
-    assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == (("No fee.",), ("d2",))
 
 
 def test_contexts_that_a_key_map_names_need_no_recorded_search(read: Read) -> None:
     case = read(phoenix(), key_map={"contexts": "trace_name"})
-    assert isinstance(case, Sample), case
     assert case.contexts == ("root",)
 
 
@@ -205,13 +199,11 @@ def test_contexts_that_a_key_map_names_need_no_recorded_search(read: Read) -> No
 def test_ids_are_read_where_the_texts_are_hidden(read: Read, step: dict[str, Any]) -> None:
     """A30: the contexts are unknown, not empty texts."""
     case = read(step)
-    assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == (None, ("d1", "d2"))
 
 
 def test_contexts_are_unknown_where_one_text_is_hidden(read: Read) -> None:
     case = read(phoenix(**numbered(ONE, HIDDEN[1])))
-    assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == (None, ("d1", "d2"))
 
 
@@ -219,7 +211,6 @@ def test_texts_of_html_are_passages(read: Read) -> None:
     """They begin as Python's repr of an object does."""
     passages = ['<p class="a">A fee.</p>', "<td (b)>\n<Node d1>A day.</td>", "<B (1)> and more"]
     case = read(phoenix(output__value=json.dumps(passages)))
-    assert isinstance(case, Sample), case
     assert case.contexts == tuple(passages)
 
 
@@ -227,7 +218,6 @@ def test_texts_of_html_are_passages(read: Read) -> None:
 def test_a_hidden_text_of_a_list_keeps_its_place(read: Read, output: Any) -> None:
     """The contexts are unknown; those of another search alone are not all of them."""
     case = read(phoenix(output__value=json.dumps(output)), phoenix("again", 2, **numbered(ONE)))
-    assert isinstance(case, Sample), case
     assert case.contexts is None
 
 
@@ -249,14 +239,12 @@ def test_lists_in_a_list_are_documents_with_scores_or_of_several_queries(
     read: Read, output: Any, contexts: tuple[str, ...] | None
 ) -> None:
     case = read(phoenix(output__value=json.dumps(output)))
-    assert isinstance(case, Sample), case
     assert case.contexts == contexts
 
 
 def test_texts_that_only_the_output_has_are_read(read: Read) -> None:
     output = json.dumps([{"id": "d1", "text": "A day."}, {"id": "d2", "text": "No fee."}])
     case = read(phoenix(**numbered(*HIDDEN), output__value=output))
-    assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == (("A day.", "No fee."), ("d1", "d2"))
 
 
@@ -293,7 +281,6 @@ def test_an_output_without_documents_found_nothing_or_is_not_known(
     read: Read, output: Any, found: tuple[()] | None
 ) -> None:
     case = read(phoenix(output__value=json.dumps(output)))
-    assert isinstance(case, Sample), case
     assert (case.contexts, case.retrieved_ids) == (found, found)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.model import InvalidRow, Sample
 
 Load = Callable[..., Dataset]
 Record = dict[str, Any]
@@ -32,9 +32,10 @@ def langsmith(own: str = "a1", **more: Any) -> Record:
     }
 
 
-def only(load: Load, *records: Record) -> Case:
+def only(load: Load, *records: Record) -> Sample:
     """Return the only row of records, a line each."""
     (case,) = load("t.jsonl", "".join(json.dumps(one) + "\n" for one in records)).cases
+    assert isinstance(case, Sample), case
     return case
 
 
@@ -87,7 +88,6 @@ def test_the_reference_of_a_run_is_the_output_of_its_example(
     load: Load, outputs: Any, references: tuple[str, ...] | None
 ) -> None:
     case = only(load, langsmith(reference_outputs=outputs))
-    assert isinstance(case, Sample), case
     assert case.references == references
 
 
@@ -96,7 +96,6 @@ def test_what_a_data_frame_writes_for_none_is_none(load: Load, none: Any) -> Non
     root = langsmith(error=none, parent_run_id=none)
     child = langsmith("b2", parent_run_id="a1", error=none, run_type="llm")
     case = only(load, root, child)
-    assert isinstance(case, Sample), case
     assert (case.answer, case.metadata["status"]) == ("Paris.", "ok")
 
 
@@ -191,7 +190,6 @@ def test_the_score_of_a_trace_is_a_column(
 ) -> None:
     trace = langfuse(*observations, scores=scores)
     case = only(load, *(events(trace) if in_events else [trace]))
-    assert isinstance(case, Sample), case
     assert case.metadata["score_helpful"] == found
 
 
@@ -213,7 +211,6 @@ def test_a_root_whose_parent_is_in_another_service_is_a_top_step(
     remote = ROOT | {"parentObservationId": "elsewhere", "isRootObservation": True}
     trace = langfuse(remote, MODEL, scores=[score(0.75, "root"), score(0.25, "g")])
     case = only(load, *(one for one in events(trace) if has_record or one["id"] != "trace0"))
-    assert isinstance(case, Sample), case
     assert case.metadata["score_helpful"] == 0.75
 
 
@@ -241,7 +238,6 @@ def test_the_output_of_a_langfuse_trace_is_the_answer(
 ) -> None:
     trace = langfuse(*observations)
     case = only(load, *(events(trace) if in_events else [trace]))
-    assert isinstance(case, Sample), case
     assert (case.answer, case.metadata["status"]) == (answer, "ok")
 
 
@@ -287,7 +283,6 @@ def test_a_failed_step_is_no_failed_trace(
     load: Load, observations: list[Record], answer: str
 ) -> None:
     case = only(load, langfuse(*observations, output=None))
-    assert isinstance(case, Sample), case
     assert (case.answer, case.metadata["status"]) == (answer, "ok")
 
 
@@ -343,7 +338,6 @@ def test_a_langfuse_trace_that_failed_has_no_answer(
 
 def test_an_empty_output_of_a_trace_whose_root_failed_is_what_was_given(load: Load) -> None:
     case = only(load, langfuse(top("SPAN", "root", 0, **FAILED), INNER, output=""))
-    assert isinstance(case, Sample), case
     assert case.answer == ""
 
 
@@ -370,7 +364,6 @@ def test_an_expectation_that_is_a_check_is_one(load: Load) -> None:
     """It was a column ``expected_must_include``, which nothing checks."""
     expected = {"expectation": {"value": ["Paris"]}, "assessment_name": "must_include"}
     case = only(load, mlflow(expected))
-    assert isinstance(case, Sample), case
     assert case.must_include == ("Paris",)
 
 
@@ -403,5 +396,4 @@ def test_an_assessment_of_a_trace_is_not_replaced_by_that_of_a_span(
     load: Load, assessments: list[Record], helpful: Any, references: tuple[str, ...] | None
 ) -> None:
     case = only(load, mlflow(*assessments))
-    assert isinstance(case, Sample), case
     assert (case.metadata.get("score_helpful"), case.references) == (helpful, references)

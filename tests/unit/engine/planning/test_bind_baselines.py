@@ -86,10 +86,16 @@ BEFORE, NOW = ("yes it is", "it"), ("yes it is", "no")
 MAIN = "compare: main\n"
 
 
-def test_a_saved_run_is_compared_metric_by_metric(folder: Folder) -> None:
-    """E15: f1 of "it" was 1/2 (2·1·1/3 / (1 + 1/3)); "no" has 0."""
+@pytest.fixture
+def past(folder: Folder) -> Folder:
+    """Return a folder in which the run main was saved, of the answers before."""
     folder.save(HEAD + rows(*BEFORE))
-    found = folder.compare(HEAD + MAIN + rows(*NOW))
+    return folder
+
+
+def test_a_saved_run_is_compared_metric_by_metric(past: Folder) -> None:
+    """E15: f1 of "it" was 1/2 (2·1·1/3 / (1 + 1/3)); "no" has 0."""
+    found = past.compare(HEAD + MAIN + rows(*NOW))
     assert (found.baseline, found.test, found.alpha) == ("main", "permutation", 0.05)
     assert list(found.metrics) == ["f1", "em", "weighted_score"]
     f1, em, overall = found.metrics.values()
@@ -98,38 +104,34 @@ def test_a_saved_run_is_compared_metric_by_metric(folder: Folder) -> None:
     assert overall.diff == -0.125
 
 
-def test_the_saved_weighted_score_is_weighed_as_this_scenario_weighs(folder: Folder) -> None:
+def test_the_saved_weighted_score_is_weighed_as_this_scenario_weighs(past: Folder) -> None:
     """A14, E15: weights 3 and 1: B (1 + 3/8)/2, A (1 + 0)/2; no change of weights is a fall."""
-    folder.save(HEAD + rows(*BEFORE))
-    found = folder.compare(HEAD + "metric_weights: {f1: 3, em: 1}\n" + MAIN + rows(*NOW))
+    found = past.compare(HEAD + "metric_weights: {f1: 3, em: 1}\n" + MAIN + rows(*NOW))
     overall = found.metrics["weighted_score"]
     assert (overall.a_mean, overall.b_mean) == (0.5, 0.6875)
 
 
-def test_metrics_can_be_chosen_by_any_of_their_names(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
+def test_metrics_can_be_chosen_by_any_of_their_names(past: Folder) -> None:
     text = "compare: {baseline: main, metrics: [exact_match, weighted_score]}\n"
-    assert list(folder.compare(HEAD + text + rows(*NOW)).metrics) == ["em", "weighted_score"]
+    assert list(past.compare(HEAD + text + rows(*NOW)).metrics) == ["em", "weighted_score"]
 
 
-def test_a_metric_that_the_scenario_has_not_is_a_problem_of_the_scenario(folder: Folder) -> None:
+def test_a_metric_that_the_scenario_has_not_is_a_problem_of_the_scenario(past: Folder) -> None:
     """E12: with its place in the list."""
-    folder.save(HEAD + rows(*BEFORE))
     text = "compare:\n  baseline: main\n  metrics: [em, f11]\n"
     with pytest.raises(ScenarioError) as caught:
-        folder.plan(HEAD + text + rows(*NOW))
+        past.plan(HEAD + text + rows(*NOW))
     assert str(caught.value) == (
         "s.yaml:5: compare.metrics[1]: unknown metric 'f11'. Did you mean 'f1'? "
         "Known: em, f1, weighted_score"
     )
 
 
-def test_of_several_runs_a_problem_names_the_one_that_has_it(folder: Folder) -> None:
+def test_of_several_runs_a_problem_names_the_one_that_has_it(past: Folder) -> None:
     """F7: 1e-6 / 50 asks for 10 / 2e-8 - 1 resamples."""
-    folder.save(HEAD + rows(*BEFORE))
     text = "compare:\n  - main\n  - {baseline: v1, metrics: [f11], alpha: 1.0e-6, looks: 50}\n"
     with pytest.raises(ScenarioError) as caught:
-        folder.plan(HEAD + text + rows(*NOW))
+        past.plan(HEAD + text + rows(*NOW))
     metric, looks = caught.value.problems
     assert str(metric).startswith("s.yaml:5: compare[1].metrics[0]: unknown metric 'f11'. ")
     assert str(looks) == (
@@ -178,10 +180,9 @@ def test_a_path_that_no_file_can_have_is_refused(folder: Folder) -> None:
     assert "cannot be read: " in problem
 
 
-def test_an_alpha_that_leaves_no_room_below_one_has_wide_intervals(folder: Folder) -> None:
+def test_an_alpha_that_leaves_no_room_below_one_has_wide_intervals(past: Folder) -> None:
     """[E12] 1 - 1e-300 is 1, which has no quantile."""
-    folder.save(HEAD + rows(*BEFORE))
-    found = folder.compare(HEAD + rows(*NOW) + "compare: {baseline: main, alpha: 1.0e-300}\n")
+    found = past.compare(HEAD + rows(*NOW) + "compare: {baseline: main, alpha: 1.0e-300}\n")
     low, high = found.metrics["f1"].ci_low, found.metrics["f1"].ci_high
     assert low is not None
     assert high is not None
@@ -194,20 +195,19 @@ def test_problems_of_the_scenario_come_first(folder: Folder) -> None:
         folder.plan("name: s\nmetrics: [f11]\ncompare: nope\n" + rows(*NOW))
 
 
-def test_a_metric_that_is_measured_in_another_way_is_refused(folder: Folder) -> None:
+def test_a_metric_that_is_measured_in_another_way_is_refused(past: Folder) -> None:
     """D6: scores by other options are other scores."""
-    folder.save(HEAD + rows(*BEFORE))
     squad = "name: s\nmetrics: [{f1: {normalizer: squad}}, em]\n"
-    (problem,) = folder.refused(squad + MAIN + rows(*NOW))
+    (problem,) = past.refused(squad + MAIN + rows(*NOW))
     assert problem == (
         "s.yaml:3: baseline 'main' (.rageval/s/baselines/main.json): f1 was f1 v1 "
         "(tokenizer=auto), and is f1 v1 (normalizer=squad, tokenizer=auto) now; save a new "
         "baseline (--rag-save-failed main), or compare anyway (compare.anyway: true)"
     )
-    folder.save(HEAD + rows(*BEFORE), name="v1")
+    past.save(HEAD + rows(*BEFORE), name="v1")
     two = "compare: [main, {baseline: v1, looks: 50}]\n"
     said = [
-        problem.partition("save a new ")[2] for problem in folder.refused(squad + two + rows(*NOW))
+        problem.partition("save a new ")[2] for problem in past.refused(squad + two + rows(*NOW))
     ]
     assert said == [
         "baseline (--rag-set compare=main --rag-save-failed main), or compare anyway "
@@ -231,27 +231,25 @@ def test_a_metric_that_is_measured_in_another_way_is_refused(folder: Folder) -> 
     ],
 )
 def test_the_hint_of_a_refused_baseline_is_an_option_that_compares(
-    folder: Folder, compare: str, hint: str
+    past: Folder, compare: str, hint: str
 ) -> None:
     """A bare name in a list has no keys: it is replaced."""
-    folder.save(HEAD + rows(*BEFORE))
-    folder.save(HEAD + rows(*BEFORE, question="Why?"), name="other")
-    saved = folder.path / ".rageval/s/baselines/main.json"
-    (folder.path / "m: 1.json").write_bytes(saved.read_bytes())
+    past.save(HEAD + rows(*BEFORE, question="Why?"), name="other")
+    saved = past.path / ".rageval/s/baselines/main.json"
+    (past.path / "m: 1.json").write_bytes(saved.read_bytes())
     text = HEAD + f"compare: {compare}\n" + rows(*NOW, question="Why?")
-    said = folder.refused(text)
+    said = past.refused(text)
     assert [problem.partition("or compare anyway ")[2] for problem in said] == [f"({hint})"]
     path, _, value = hint.replace("[", ".").replace("]", "").partition(": ")
-    (warning,) = folder.plan(text, (), [set_override("--rag-set", f"{path}={value}")]).info.warnings
+    (warning,) = past.plan(text, (), [set_override("--rag-set", f"{path}={value}")]).info.warnings
     assert warning.endswith("compared anyway")
 
 
-def test_another_version_of_a_metric_is_refused(folder: Folder) -> None:
+def test_another_version_of_a_metric_is_refused(past: Folder) -> None:
     """D6: a metric that scores otherwise than before has a higher version."""
-    folder.save(HEAD + rows(*BEFORE))
-    file = folder.path / ".rageval/s/baselines/main.json"
+    file = past.path / ".rageval/s/baselines/main.json"
     file.write_text(file.read_text("utf-8").replace("f1 v1", "f1 v0"), "utf-8")
-    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW))
+    (problem,) = past.refused(HEAD + MAIN + rows(*NOW))
     assert "f1 was f1 v0 (tokenizer=auto), and is f1 v1 (tokenizer=auto) now" in problem
 
 
@@ -272,25 +270,23 @@ def test_an_option_that_was_saved_with_its_password_is_not_shown(folder: Folder)
     assert "hunter2" not in problem
 
 
-def test_scores_that_are_none_of_the_metric_are_refused(folder: Folder) -> None:
+def test_scores_that_are_none_of_the_metric_are_refused(past: Folder) -> None:
     """S6: with file, sample, metric and value, and never as an internal error."""
-    folder.save(HEAD + rows(*BEFORE))
-    path = next(folder.path.rglob("main.json"))
+    path = next(past.path.rglob("main.json"))
     saved = json.loads(path.read_text("utf-8"))
     saved["samples"][1]["scores"]["f1"] = 5.0
     path.write_text(json.dumps(saved), "utf-8")
-    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW))
+    (problem,) = past.refused(HEAD + MAIN + rows(*NOW))
     assert (
         "main.json): sample 'r1': f1 5.0 is not a valid score: it must be in 0..1; mend" in problem
     )
 
 
-def test_a_metric_that_is_not_compared_may_be_measured_in_any_way(folder: Folder) -> None:
+def test_a_metric_that_is_not_compared_may_be_measured_in_any_way(past: Folder) -> None:
     """D6: em is what it was."""
-    folder.save(HEAD + rows(*BEFORE))
     text = "name: s\nmetrics: [{f1: {normalizer: squad}}, em]\n"
     text += "compare: {baseline: main, metrics: [em]}\n"
-    assert list(folder.compare(text + rows(*NOW)).metrics) == ["em"]
+    assert list(past.compare(text + rows(*NOW)).metrics) == ["em"]
 
 
 @pytest.mark.parametrize(
@@ -301,11 +297,10 @@ def test_a_metric_that_is_not_compared_may_be_measured_in_any_way(folder: Folder
     ],
 )
 def test_other_questions_and_references_are_refused(
-    folder: Folder, data: dict[str, str], said: str
+    past: Folder, data: dict[str, str], said: str
 ) -> None:
     """D6: equal ids, other data."""
-    folder.save(HEAD + rows(*BEFORE))
-    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW, **data))
+    (problem,) = past.refused(HEAD + MAIN + rows(*NOW, **data))
     assert f"2 of 2 shared samples have {said}" in problem
 
 
@@ -475,27 +470,24 @@ def test_a_run_without_digests_is_compared_as_before(folder: Folder) -> None:
     assert folder.compare(SEARCH + MAIN + searched("z")).metrics["recall"].diff == -1.0
 
 
-def test_no_common_sample_is_refused(folder: Folder) -> None:
+def test_no_common_sample_is_refused(past: Folder) -> None:
     """D6: the wrong baseline."""
-    folder.save(HEAD + rows(*BEFORE))
     data = "dataset: [{id: else, answer: a, references: [a]}]\n"
-    (problem,) = folder.refused(HEAD + MAIN + data)
+    (problem,) = past.refused(HEAD + MAIN + data)
     assert "it has no sample in common with this data set" in problem
 
 
-def test_all_differences_are_told_together(folder: Folder) -> None:
+def test_all_differences_are_told_together(past: Folder) -> None:
     """E12."""
-    folder.save(HEAD + rows(*BEFORE))
     text = "name: s\nmetrics: [{f1: {normalizer: squad}}, em]\n" + MAIN
-    found = folder.refused(text + rows(*NOW, question="Why?", reference="no"))
+    found = past.refused(text + rows(*NOW, question="Why?", reference="no"))
     assert len(found) == 3
 
 
-def test_told_to_the_comparison_is_made_anyway(folder: Folder) -> None:
+def test_told_to_the_comparison_is_made_anyway(past: Folder) -> None:
     """D6: each difference is a warning then."""
-    folder.save(HEAD + rows(*BEFORE))
     text = "compare: {baseline: main, anyway: true}\n"
-    result = folder.run(HEAD + text + rows(*NOW, question="Why?", reference="yes it"))
+    result = past.run(HEAD + text + rows(*NOW, question="Why?", reference="yes it"))
     assert result.comparison is not None
     assert len(result.info.warnings) == 2
     assert all(warning.endswith("; compared anyway") for warning in result.info.warnings)
@@ -528,19 +520,17 @@ def test_questions_that_one_side_does_not_know_are_no_difference(folder: Folder)
     ],
 )
 def test_a_metric_that_was_asked_for_and_is_not_saved_is_refused(
-    folder: Folder, who: str, said: str
+    past: Folder, who: str, said: str
 ) -> None:
     """D6, E5: with those that are; as every baseline that does not fit (exit status 4)."""
-    folder.save(HEAD + rows(*BEFORE))
     asked = who.replace("ASKED", "{baseline: main, metrics: [acc]}")
-    (problem,) = folder.refused(f"name: s\nmetrics: [f1, acc]\n{asked}\n" + rows(*NOW))
+    (problem,) = past.refused(f"name: s\nmetrics: [f1, acc]\n{asked}\n" + rows(*NOW))
     assert said in problem
 
 
-def test_new_metrics_are_left_out_and_named(folder: Folder) -> None:
+def test_new_metrics_are_left_out_and_named(past: Folder) -> None:
     """D6: and with them the weighted score, which would be of other metrics."""
-    folder.save(HEAD + rows(*BEFORE))
-    result = folder.run("name: s\nmetrics: [f1, em, acc]\n" + MAIN + rows(*NOW))
+    result = past.run("name: s\nmetrics: [f1, em, acc]\n" + MAIN + rows(*NOW))
     assert result.comparison is not None
     assert list(result.comparison.metrics) == ["f1", "em"]
     told = " ".join((*result.info.warnings, *result.info.remarks))
@@ -548,19 +538,17 @@ def test_new_metrics_are_left_out_and_named(folder: Folder) -> None:
     assert "weighted_score" in told
 
 
-def test_a_run_without_any_metric_of_this_scenario_is_refused(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
-    folder.refused("name: s\nmetrics: [acc]\n" + MAIN + rows(*NOW))
+def test_a_run_without_any_metric_of_this_scenario_is_refused(past: Folder) -> None:
+    past.refused("name: s\nmetrics: [acc]\n" + MAIN + rows(*NOW))
 
 
 WITH_ZERO = "name: s\nmetrics: [f1, em, acc]\nmetric_weights: {f1: 1, em: 1, acc: 0}\n"
 GATE = "gates: {no_regression: {baseline: main, mode: any}}\n"
 
 
-def test_a_new_metric_that_does_not_count_leaves_the_weighted_score(folder: Folder) -> None:
+def test_a_new_metric_that_does_not_count_leaves_the_weighted_score(past: Folder) -> None:
     """E5, A14: weight 0; B (1 + 1/4)/2, A (1 + 0)/2 as without it, and the gate is decided."""
-    folder.save(HEAD + rows(*BEFORE))
-    result = folder.run(WITH_ZERO + MAIN + GATE + rows(*NOW))
+    result = past.run(WITH_ZERO + MAIN + GATE + rows(*NOW))
     assert result.comparison is not None
     assert list(result.comparison.metrics) == ["f1", "em", "weighted_score"]
     overall = result.comparison.metrics["weighted_score"]
@@ -579,9 +567,8 @@ def test_options_of_a_metric_that_does_not_count_may_change(folder: Folder) -> N
     assert "acc was" in problem
 
 
-def test_the_metric_for_want_of_which_there_is_no_weighted_score_is_named(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
-    (problem,) = folder.refused("name: s\nmetrics: [f1, em, acc]\n" + GATE + rows(*NOW))
+def test_the_metric_for_want_of_which_there_is_no_weighted_score_is_named(past: Folder) -> None:
+    (problem,) = past.refused("name: s\nmetrics: [f1, em, acc]\n" + GATE + rows(*NOW))
     assert "the baseline 'main' has no weighted_score, because it has no acc; it has: em, f1" in (
         problem
     )
@@ -590,11 +577,10 @@ def test_the_metric_for_want_of_which_there_is_no_weighted_score_is_named(folder
 # Gates
 
 
-def test_a_gate_names_a_run_of_its_own(folder: Folder) -> None:
+def test_a_gate_names_a_run_of_its_own(past: Folder) -> None:
     """E5: without ``compare`` there is no table."""
-    folder.save(HEAD + rows(*BEFORE))
     text = "gates: {no_regression: {baseline: main, mode: any, metrics: [f1]}}\n"
-    result = folder.run(HEAD + text + rows(*NOW))
+    result = past.run(HEAD + text + rows(*NOW))
     assert result.comparison is None
     assert {gate.name: gate.outcome for gate in result.gates} == {
         "no_regression": "failed",
@@ -602,46 +588,41 @@ def test_a_gate_names_a_run_of_its_own(folder: Folder) -> None:
     }
 
 
-def test_a_gate_inside_of_by_names_a_run_too(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
+def test_a_gate_inside_of_by_names_a_run_too(past: Folder) -> None:
     text = "gates: {by: {doc_name: {no_regression: {baseline: main, mode: any}}}}\n"
-    assert folder.run(HEAD + text + rows(*NOW)).gates[0].outcome == "failed"
-    (problem,) = folder.refused(HEAD + text.replace("main", "nope") + rows(*NOW))
+    assert past.run(HEAD + text + rows(*NOW)).gates[0].outcome == "failed"
+    (problem,) = past.refused(HEAD + text.replace("main", "nope") + rows(*NOW))
     assert problem.startswith("s.yaml:3: no saved run 'nope'")
 
 
-def test_the_short_form_names_a_run_too(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
+def test_the_short_form_names_a_run_too(past: Folder) -> None:
     text = "gates: {compare_fail: {f1: {max_drop: 0.1, baseline: main, mode: any}}}\n"
-    assert folder.run(HEAD + text + rows(*NOW)).gates[0].outcome == "failed"
+    assert past.run(HEAD + text + rows(*NOW)).gates[0].outcome == "failed"
 
 
-def test_gates_and_compare_may_name_different_runs(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
-    folder.save(HEAD + rows(*NOW), name="other")
+def test_gates_and_compare_may_name_different_runs(past: Folder) -> None:
+    past.save(HEAD + rows(*NOW), name="other")
     text = "compare: main\ngates: {no_regression: {baseline: other, mode: any}}\n"
-    result = folder.run(HEAD + text + rows(*NOW))
+    result = past.run(HEAD + text + rows(*NOW))
     assert result.comparison is not None
     assert result.comparison.metrics["f1"].diff == -0.25
     assert result.gates[0].outcome == "passed"
 
 
-def test_a_gate_may_compare_anyway(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
+def test_a_gate_may_compare_anyway(past: Folder) -> None:
     text = "gates:\n  no_regression: {baseline: main, ANYWAY mode: any}\n"
     data = rows(*NOW, question="Why?")
-    (problem,) = folder.refused(HEAD + text.replace("ANYWAY ", "") + data)
+    (problem,) = past.refused(HEAD + text.replace("ANYWAY ", "") + data)
     assert problem.startswith("s.yaml:4: ")
     assert problem.endswith("compare anyway (gates.no_regression.anyway: true)")
-    result = folder.run(HEAD + text.replace("ANYWAY", "anyway: true,") + data)
+    result = past.run(HEAD + text.replace("ANYWAY", "anyway: true,") + data)
     assert result.gates[0].outcome == "failed"
 
 
-def test_metrics_that_a_gate_compares_must_be_scored(folder: Folder) -> None:
+def test_metrics_that_a_gate_compares_must_be_scored(past: Folder) -> None:
     """A20: unscored, they are an error of the case."""
-    folder.save(HEAD + rows(*BEFORE))
     text = "gates: {no_regression: {baseline: main, metrics: [f1]}}\n"
-    assert folder.plan(HEAD + text + rows(*NOW)).required == {"f1"}
+    assert past.plan(HEAD + text + rows(*NOW)).required == {"f1"}
 
 
 # What a score depends on (V6)
@@ -689,15 +670,13 @@ def test_what_else_it_depends_on_is_compared_and_said(
     assert folder.plan(HEAD + MAIN + was + rows(*NOW)).info.unlike == ()
 
 
-def test_a_weight_that_is_another_one_and_not_0_is_no_difference(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
-    assert folder.plan(HEAD + MAIN + "metric_weights: {em: 2}\n" + rows(*NOW)).info.unlike == ()
+def test_a_weight_that_is_another_one_and_not_0_is_no_difference(past: Folder) -> None:
+    assert past.plan(HEAD + MAIN + "metric_weights: {em: 2}\n" + rows(*NOW)).info.unlike == ()
 
 
-def test_invalid_rows_that_are_skipped_now_are_said(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
+def test_invalid_rows_that_are_skipped_now_are_said(past: Folder) -> None:
     data = rows(*NOW).replace("dataset: ", "dataset: {on_invalid: skip, rows: ").rstrip() + "}\n"
-    (line,) = folder.plan(HEAD + MAIN + data).info.unlike
+    (line,) = past.plan(HEAD + MAIN + data).info.unlike
     assert "on_invalid was fail, and is skip now" in line
 
 
@@ -725,13 +704,12 @@ def test_what_an_earlier_version_did_not_write_is_one_line(folder: Folder) -> No
 @pytest.mark.parametrize(
     "odd", [[], "x", 1, {"code": []}, {"code": {"m": 1}}, {"code": {"m": {"a": 1}}}]
 )
-def test_a_record_of_another_shape_is_refused(folder: Folder, odd: Any) -> None:
-    folder.save(HEAD + rows(*BEFORE))
-    file = folder.path / ".rageval/s/baselines/main.json"
+def test_a_record_of_another_shape_is_refused(past: Folder, odd: Any) -> None:
+    file = past.path / ".rageval/s/baselines/main.json"
     plain = json.loads(file.read_text("utf-8"))
     plain["scenario"]["measured"] = odd
     file.write_text(json.dumps(plain), "utf-8")
-    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW))
+    (problem,) = past.refused(HEAD + MAIN + rows(*NOW))
     assert "cannot be read as a results.json of pytest-rageval: Expected" in problem
 
 
@@ -751,21 +729,19 @@ def test_the_first_run_that_saves_its_own_baseline_is_not_compared(folder: Folde
 
 
 def test_a_run_that_is_to_replace_a_baseline_that_does_not_fit_is_not_compared(
-    folder: Folder,
+    past: Folder,
 ) -> None:
     """V1: it says why; that is what keeps it from being saved."""
-    folder.save(HEAD + rows(*BEFORE))
     data = rows(*NOW, question="Why?")
-    found = folder.run(HEAD + MAIN + data, saving="main")
+    found = past.run(HEAD + MAIN + data, saving="main")
     assert found.comparison is None
     assert "2 of 2 shared samples have another question" in found.info.refused_baseline
     assert "save a new baseline" not in found.info.refused_baseline
-    folder.refused(HEAD + MAIN + data, saving="other")
+    past.refused(HEAD + MAIN + data, saving="other")
 
 
-def test_a_run_that_replaces_a_baseline_that_fits_is_compared_first(folder: Folder) -> None:
-    folder.save(HEAD + rows(*BEFORE))
-    found = folder.run(HEAD + MAIN + rows(*NOW), saving="main")
+def test_a_run_that_replaces_a_baseline_that_fits_is_compared_first(past: Folder) -> None:
+    found = past.run(HEAD + MAIN + rows(*NOW), saving="main")
     assert found.comparison is not None
     assert found.info.refused_baseline == ""
 
@@ -781,23 +757,21 @@ def test_an_undecided_gate_of_slices_is_undecided(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("name", ["kept/main.json", "./kept/main.json", "ABSOLUTE"])
-def test_a_saved_run_may_be_named_by_its_path(folder: Folder, name: str) -> None:
+def test_a_saved_run_may_be_named_by_its_path(past: Folder, name: str) -> None:
     """E15: relative to the root."""
-    folder.save(HEAD + rows(*BEFORE))
-    (folder.path / "kept").mkdir()
-    saved = folder.path / ".rageval/s/baselines/main.json"
-    saved.rename(folder.path / "kept/main.json")
-    name = name.replace("ABSOLUTE", str(folder.path / "kept/main.json"))
+    (past.path / "kept").mkdir()
+    saved = past.path / ".rageval/s/baselines/main.json"
+    saved.rename(past.path / "kept/main.json")
+    name = name.replace("ABSOLUTE", str(past.path / "kept/main.json"))
     text = f"compare: {json.dumps(name)}\n"
-    assert folder.compare(HEAD + text + rows(*NOW)).metrics["f1"].n == 2
+    assert past.compare(HEAD + text + rows(*NOW)).metrics["f1"].n == 2
 
 
-def test_a_results_json_of_any_run_is_a_saved_run(folder: Folder) -> None:
+def test_a_results_json_of_any_run_is_a_saved_run(past: Folder) -> None:
     """E15: the files are the same."""
-    folder.save(HEAD + rows(*BEFORE))
-    saved = folder.path / ".rageval/s/baselines/main.json"
-    saved.rename(folder.path / "results.json")
-    assert folder.compare(HEAD + "compare: results.json\n" + rows(*NOW)).baseline == "results.json"
+    saved = past.path / ".rageval/s/baselines/main.json"
+    saved.rename(past.path / "results.json")
+    assert past.compare(HEAD + "compare: results.json\n" + rows(*NOW)).baseline == "results.json"
 
 
 def test_a_path_may_be_relative_to_the_scenario(tmp_path: Path) -> None:

@@ -17,13 +17,6 @@ dataset: [{id: a, answer: x, references: x, must_include: banana, latency: 3, le
 CHECKED = {"must_include": Bound(min=1.0)}
 
 
-@pytest.mark.parametrize("section", ["", "gates: {}", "thresholds: {}", "x-gates: {em: 1}"])
-def test_where_nothing_else_judges_a_check_must_hold(
-    plan: Callable[..., Plan], section: str
-) -> None:
-    assert plan(HEAD + section).info.thresholds == CHECKED
-
-
 @pytest.mark.parametrize(
     ("section", "thresholds"),
     [
@@ -40,9 +33,23 @@ def test_where_nothing_else_judges_a_check_must_hold(
         # Names that begin so, of metrics that there are.
         ("gates: {x-own: 1}", {}),
         ("thresholds: {x-own: 1}", {"x-own": Bound(min=1.0)}),
+        # What judges no answer leaves the checks: they were all switched off, and red was green.
+        ("gates: {x-note: since June}", CHECKED),
+        ("thresholds: {x-note: 0.8}", CHECKED),
+        ("gates: {invalid: 0.1, x-note: since June}", CHECKED),
+        ("gates: {unscored: {em: 0.1}, invalid: 0}", CHECKED),
+        ("gates: {by: {level: {unscored: 0.1, x-note: since June}}, invalid: 0.1}", CHECKED),
+        (
+            "human: {column: level, of: em}\n"
+            "gates: {em: {agreement: {kappa: 0.1}, x-note: June}}",
+            CHECKED,
+        ),
+        # Where nothing else judges, a check must hold.
+        *((section, CHECKED) for section in ("", "gates: {}", "thresholds: {}")),
+        ("x-gates: {em: 1}", CHECKED),
     ],
 )
-def test_where_something_else_judges_a_check_is_a_score(
+def test_a_check_must_hold_and_is_a_score_where_something_else_judges(
     plan: Callable[..., Plan], section: str, thresholds: dict[str, Bound]
 ) -> None:
     assert plan(HEAD + section).info.thresholds == thresholds
@@ -53,17 +60,3 @@ def test_where_something_else_judges_a_check_is_a_score(
 )
 def test_what_is_refused_is_one_problem(problems: Callable[..., list[str]], section: str) -> None:
     assert len(problems(HEAD + section)) == 1
-
-
-@pytest.mark.parametrize(
-    "section",
-    [
-        *("gates: {x-note: since June}", "thresholds: {x-note: 0.8}"),
-        *("gates: {invalid: 0.1, x-note: since June}", "gates: {unscored: {em: 0.1}, invalid: 0}"),
-        "gates: {by: {level: {unscored: 0.1, x-note: since June}}, invalid: 0.1}",
-        "human: {column: level, of: em}\ngates: {em: {agreement: {kappa: 0.1}, x-note: June}}",
-    ],
-)
-def test_what_judges_no_answer_leaves_the_checks(plan: Callable[..., Plan], section: str) -> None:
-    """It switched the checks of all rows off: red was green."""
-    assert plan(HEAD + section).info.thresholds == CHECKED
