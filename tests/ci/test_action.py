@@ -74,6 +74,12 @@ class Job:
         found = re.findall(r"^(.+?)<<(\w+)\n(.*?)\n\2$", output.read_text("utf-8"), re.M | re.S)
         return status, {name: value for name, _, value in found}
 
+    def ends(self, status: int, exit_status: str, verdict: str) -> str:
+        """Run the step, check how it and pytest ended, and return the report."""
+        found, outputs = self.run()
+        assert (found, outputs["exit-status"], outputs["verdict"]) == (status, exit_status, verdict)
+        return Path(outputs["report"]).read_text("utf-8")
+
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
@@ -183,9 +189,7 @@ def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> 
     """Without a saved run of main, compare-fail has nothing to compare with."""
     job.write(right=8)
     job.environ["ACTION_COMPARE_FAIL"] = "em:0.02"
-    status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
-    report = Path(outputs["report"]).read_text("utf-8")
+    report = job.ends(1, "0", "error")
     assert report.startswith("## rageval: NOT JUDGED\n")
     for text in (report, Path(job.environ["GITHUB_STEP_SUMMARY"]).read_text("utf-8")):
         assert "'compare-fail' could not be decided: there is no saved run 'main'" in text
@@ -211,9 +215,7 @@ def test_a_saved_run_that_is_refused_is_red_and_the_comment_says_how_to_accept_i
     (job.folder / "garden.rageval.yaml").write_text(scenario, "utf-8")
     job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
     job.environ["ACTION_COMPARE_FAIL"] = falls
-    status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "1", "failed")
-    report = Path(outputs["report"]).read_text("utf-8")
+    report = job.ends(1, "1", "failed")
     assert "refused: garden" in report
     assert "write another name in this pull request, 'baseline: main-2'" in report
     assert ("take 'compare-fail' out until then" in report) is bool(falls)
@@ -388,9 +390,7 @@ def test_a_scenario_whose_run_cannot_be_written_is_red(job: Job) -> None:
     (job.folder / ".rageval").mkdir()
     (job.folder / ".rageval" / "shed").touch()
     job.environ["ACTION_SCENARIOS"] = "*.rageval.yaml"
-    status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
-    report = Path(outputs["report"]).read_text("utf-8")
+    report = job.ends(1, "0", "error")
     assert "- shed.rageval.yaml: NOT JUDGED, it left no results; the log says why" in report
     job.write(right=0, wrong=8)  # red as it is: the other scenario is named all the same
     _, outputs = job.run()
@@ -404,9 +404,7 @@ def test_a_scenario_without_anything_to_pass_is_not_judged(job: Job) -> None:
     job.write(right=0, wrong=2)
     text = SCENARIO.replace("gates: {em: 0.5}\n", "")
     (job.folder / "garden.rageval.yaml").write_text(text, "utf-8")
-    status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "not judged")
-    report = Path(outputs["report"]).read_text("utf-8")
+    report = job.ends(1, "0", "not judged")
     assert report.startswith("## rageval: NOT JUDGED\n")
     assert "- garden: **not judged**: no gates and no thresholds; 2 of 2 cases passed; " in report
 
@@ -496,9 +494,7 @@ def test_a_gate_that_has_no_saved_run_yet_is_not_red_and_says_so(job: Job) -> No
     status, outputs = job.run()
     assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
     job.happens("push", {}, "refs/heads/main")
-    status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (0, "0", "not judged")
-    report = Path(outputs["report"]).read_text("utf-8")
+    report = job.ends(0, "0", "not judged")
     assert "- garden: **undecided**: 1 of 3 gates undecided; 8 of 8 cases passed; " in report
     assert "there is no saved run 'main' for its gates yet" in report
     (job.folder / "new.rageval.yaml").write_text(text.replace("garden", "new", 1), "utf-8")
@@ -513,9 +509,7 @@ def test_a_gate_that_has_no_saved_run_yet_is_not_red_and_says_so(job: Job) -> No
     (job.folder / "garden.rageval.yaml").write_text(text.replace("garden", "meadow", 1), "utf-8")
     for event, ref in (("pull_request", "refs/pull/7/merge"), ("push", "refs/heads/main")):
         job.happens(event, PULL_REQUEST if event == "pull_request" else {}, ref)
-        status, outputs = job.run()
-        assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
-        report = Path(outputs["report"]).read_text("utf-8")
+        report = job.ends(1, "0", "error")
         assert "with the saved run 'main' of garden: renamed, removed, or not run" in report
     status, outputs = job.run()
     assert (status, outputs["verdict"]) == (0, "passed"), "its first run was saved all the same"

@@ -16,13 +16,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import pytest
 from fake_server import FakeServer, request_of
 
 _JSON = "application/json"
@@ -182,3 +184,12 @@ _PACKED: Mapping[str, Callable[[], bytes]] = {
 """Faults by name; besides, those of ``_PACKED``, any status ("503"), with Retry-After ("429:0.05"),
 "to <URL>" or "303 to <URL>" for a redirect, "open ..." for one that ends with the connection,
 "endless", "hang", "reset", "close", and "cut" in the middle of it."""
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApp]:
+    """Return a running service, and no proxy on the way to it."""
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    with FakeApp() as running:
+        yield running

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pytest_rageval.importing.base import Imported
 from pytest_rageval.importing.promptfoo import import_promptfoo
+
+Read = Callable[..., Imported]
 
 
 def imported(folder: Path, text: str, **files: str) -> Imported:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
 import pytest
-from fake_app import FakeApp
+from fake_app import app  # noqa: F401
 
 import pytest_rageval.clients.clients
 import pytest_rageval.engine.scoring.ask_target
@@ -21,15 +20,6 @@ from tests.plugin.conftest import Project
 TARGET_REGISTRY.names()
 
 Scenario = Callable[..., Path]
-
-
-@pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApp]:
-    """Return a running service, and no proxy on the way to it."""
-    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
-        monkeypatch.delenv(name)
-    with FakeApp() as running:
-        yield running
 
 
 @pytest.fixture

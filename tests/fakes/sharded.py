@@ -12,6 +12,12 @@ from typing import Any
 
 import pytest
 
+PLAIN = """
+    name: qa
+    dataset: qa.jsonl
+    metrics: [em]
+    gates: {em: 0.5}
+"""
 _RUN = [
     (re.compile(rb"\d{8}T\d{6}-\d{6}"), b"ID"),
     (re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00"), b"TIME"),

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from loop_back import LoopBack
+from sharded import PLAIN
 from steady_clock import set_steady_clock
 
 import pytest_rageval
@@ -278,6 +279,14 @@ def interrupted(result: pytest.RunResult) -> pytest.RunResult:
 def project(pytester: pytest.Pytester) -> Project:
     """Return an empty project."""
     return Project(pytester)
+
+
+@pytest.fixture
+def four(project: Project) -> Project:
+    """Return a project with four samples that all score 1; the gate is at 0.1."""
+    project.scenario(PLAIN.replace("0.5", "0.1"))
+    project.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(4)])
+    return project
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI
+from making import Making
 from scripted_nuggets import is_listing, listing, nugget, of_answers
 from scripted_questions import RETURNS, prompt_in
 
@@ -36,29 +37,19 @@ SINGLE = "--rag-set=questions.types={single: 1}"
 NO_CONTROLS = "--rag-set=judge.controls=off"
 
 
-class Nuggets:
+class Nuggets(Making):
     """A project with rows and a document, and the commands that make lists of nuggets."""
 
+    file = "rows-nuggets.jsonl"
+
     def __init__(self, project: Project, server: FakeOpenAI) -> None:
-        self.project = project
-        self.server = server
-        self.path = project.path
+        super().__init__(project, server)
         self.write(ROWS)
         project.file("docs/returns.md", TEXT)
 
     def write(self, rows: list[dict[str, Any]]) -> None:
         """Write the data."""
         self.project.file("rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-
-    @property
-    def models(self) -> list[str]:
-        """The options that name the model."""
-        return [
-            "--rag-judge-model=m",
-            f"--rag-set=judge.base_url={self.server.base_url}",
-            "--rag-set=judge.api_key_env=NUGGETS_KEY",
-            "--rag-set=judge.retries=0",
-        ]
 
     @property
     def command(self) -> list[str]:
@@ -74,16 +65,6 @@ class Nuggets:
         from_docs = ["--rag-init", "--rag-from=docs", f"--rag-questions={count}", SINGLE]
         return self.project.pytest(*from_docs, *self.models, *more)
 
-    def rows(self, name: str = "rows-nuggets.jsonl") -> list[dict[str, Any]]:
-        """Return the rows of a file, none where it is not there."""
-        path = self.path / name
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
-
-    def asked(self) -> list[str]:
-        """Return what the server was asked so far."""
-        return [prompt_in(seen.body) for seen in self.server.chats]
-
     def names(self) -> set[str]:
         """Return what was written."""
         given = {"rows.jsonl", "docs"}
@@ -93,7 +74,7 @@ class Nuggets:
 @pytest.fixture
 def nuggets(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nuggets]:
     """Return a project whose model lists each answer as a nugget."""
-    monkeypatch.setenv("NUGGETS_KEY", "sk-live-0123456789abcdef")
+    monkeypatch.setenv("MAKING_KEY", "sk-live-0123456789abcdef")
     with FakeOpenAI(answer=listing()) as server:
         yield Nuggets(project, server)
 
@@ -130,7 +111,7 @@ def test_the_scenario_reads_the_lists_and_asks_the_target(nuggets: Nuggets) -> N
     path = nuggets.path / "rows.rageval.yaml"
     text = path.read_text("utf-8").replace("metrics: [", "metrics: [nugget_recall, ", 1)
     text = text.replace("metric_weights: {", "metric_weights: {nugget_recall: 1, ", 1)
-    judge = f"{{model: m, base_url: '{nuggets.server.base_url}', api_key_env: NUGGETS_KEY}}"
+    judge = f"{{model: m, base_url: '{nuggets.server.base_url}', api_key_env: MAKING_KEY}}"
     path.write_text(f"{text}\njudge: {judge}\n", "utf-8")
     nuggets.project.pytest("rows.rageval.yaml", NO_CONTROLS)
     samples = nuggets.project.results("rows")["samples"]
@@ -146,7 +127,7 @@ def test_a_run_says_that_a_list_is_of_other_texts(nuggets: Nuggets) -> None:
         "questions_target.py", 'def answer(question):\n    return {"answer": "x", "contexts": []}\n'
     )
     path = nuggets.path / "questions.rageval.yaml"
-    judge = f"{{model: m, base_url: '{nuggets.server.base_url}', api_key_env: NUGGETS_KEY}}"
+    judge = f"{{model: m, base_url: '{nuggets.server.base_url}', api_key_env: MAKING_KEY}}"
     text = path.read_text("utf-8").replace("metrics: [", "metrics: [nugget_recall, ", 1)
     path.write_text(f"{text}\njudge: {judge}\n", "utf-8")
     old = "*1 row changed since their nuggets were listed*"

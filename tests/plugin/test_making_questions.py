@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI
+from making import Making
 from scripted_questions import (
     RETURNS,
     Reply,
@@ -43,43 +44,28 @@ WARRANTY = """\
 """
 
 
-class Documents:
+class Documents(Making):
     """A project with two documents, and the command that makes questions of them."""
 
+    file = "questions.jsonl"
+
     def __init__(self, project: Project, server: FakeOpenAI) -> None:
-        self.project = project
-        self.server = server
-        self.path = project.path
+        super().__init__(project, server)
         project.file("docs/returns.md", RETURNS)
         project.file("docs/warranty.md", WARRANTY)
 
     @property
     def command(self) -> list[str]:
         """The command but for the number of questions."""
-        return [
-            *("--rag-init", "--rag-from=docs", "--rag-judge-model=m"),
-            f"--rag-set=judge.base_url={self.server.base_url}",
-            "--rag-set=judge.api_key_env=QUESTIONS_KEY",
-            "--rag-set=judge.retries=0",
-        ]
+        return ["--rag-init", "--rag-from=docs", *self.models]
 
     def make(self, count: int, *more: str) -> pytest.RunResult:
         """Run the command."""
         return self.project.pytest(*self.command, f"--rag-questions={count}", *more)
 
-    def rows(self, name: str = "questions.jsonl") -> list[dict[str, Any]]:
-        """Return the rows of a file, none where it is not there."""
-        path = self.path / name
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
-
     def reasons(self) -> list[str]:
         """Return why questions were rejected, in the order of the file."""
         return [row["reason"] for row in self.rows("rejected.jsonl")]
-
-    def asked(self) -> list[str]:
-        """Return what the server was asked so far."""
-        return [prompt_in(seen.body) for seen in self.server.chats]
 
     def texts(self) -> dict[str, str]:
         """Return what was written beside the documents, by name."""
@@ -90,7 +76,7 @@ class Documents:
 @pytest.fixture
 def documents(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Documents]:
     """Return a project with documents, whose server does all as it should."""
-    monkeypatch.setenv("QUESTIONS_KEY", KEY)
+    monkeypatch.setenv("MAKING_KEY", KEY)
     with FakeOpenAI(answer=reply) as server:
         made = Documents(project, server)
         yield made
@@ -140,7 +126,7 @@ def test_the_scenario_names_the_judge_and_no_secret(documents: Documents) -> Non
     documents.make(2)
     text = (documents.path / "questions.rageval.yaml").read_text("utf-8")
     assert f"base_url: {documents.server.base_url}" in text.replace('"', "")
-    assert "api_key_env: QUESTIONS_KEY" in text
+    assert "api_key_env: MAKING_KEY" in text
 
 
 @pytest.mark.full
@@ -340,7 +326,7 @@ def test_a_budget_stops_and_keeps_what_is_paid(documents: Documents) -> None:
 def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
     documents: Documents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("QUESTIONS_KEY")
+    monkeypatch.delenv("MAKING_KEY")
     result = green(documents.make(10, "--rag-dry-run", "--rag-set=judge.price.input=1"))
     assert documents.asked() == []
     assert documents.texts() == {}

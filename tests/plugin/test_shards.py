@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fake_app import FakeApp
-from sharded import copied, files, junit_cases, merge, run_shards, shard_files
+from sharded import PLAIN, copied, files, junit_cases, merge, run_shards, shard_files
 
 from pytest_rageval.model import answer_digest
 from tests.plugin.conftest import Project, green, red, wrong_use
@@ -176,14 +176,6 @@ def test_targets_and_test_functions_run_in_shards(project: Project) -> None:
     saved = (project.path / "merged.jsonl").read_bytes()
     assert saved == (project.path / "whole.jsonl").read_bytes()
     assert len(saved.splitlines()) == 7
-
-
-PLAIN = """
-    name: qa
-    dataset: qa.jsonl
-    metrics: [em]
-    gates: {em: 0.5}
-"""
 
 
 @pytest.fixture
@@ -375,6 +367,7 @@ def test_a_shard_says_what_was_taken_out_of_answers(
     with FakeApp(answer=lambda asked: {"answer": "acme-support"}) as app:
         target = f"target: {{type: http, url: '{app.url()}', headers: {{X-T: '${{TENANT}}'}}}}"
         ten.scenario(PLAIN.replace("gates: {em: 0.5}", target))
+        ten.rows([{"id": at, "question": at, "references": ["x"]} for at in "abc"])
         found = ten.pytest("--rag-shard=1/2")
     found.stdout.fnmatch_lines(["*may be a secret (${TENANT}): it is shown, and scored, as *"])
 

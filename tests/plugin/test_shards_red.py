@@ -7,27 +7,15 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from sharded import changed, files, junit_cases, merge, run_shards, shard_files
+from sharded import PLAIN, changed, files, junit_cases, merge, run_shards, shard_files
 
 from tests.plugin.conftest import Project, green, red, wrong_use
 
 pytestmark = pytest.mark.full
 
-SCENARIO = """
-    name: qa
-    dataset: qa.jsonl
-    metrics: [em]
-    gates: {em: 0.1}
-"""
+SCENARIO = PLAIN.replace("0.5", "0.1")
+SETS = "def pytest_sessionfinish(session):\n"
 MARKED = "import pytest\n\n@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
-
-
-@pytest.fixture
-def four(project: Project) -> Project:
-    """Return a project with four samples that all score 1."""
-    project.scenario(SCENARIO)
-    project.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(4)])
-    return project
 
 
 class TestFailuresBesideTheOutcome:
@@ -294,37 +282,23 @@ def test_a_case_whose_worker_crashed_before_its_last_report_keeps_its_scores(fou
 class TestTheExitStatusOfAShard:
     """It is the only trace of what a plugin found wrong."""
 
-    def test_no_tests_collected_after_cases(self, four: Project) -> None:
-        four.conftest(
-            """
-            import pytest
-
-            def pytest_runtest_logfinish(nodeid):
-                if "q3" in nodeid:
-                    pytest.exit("enough", returncode=5)
-            """
-        )
-        parts = run_shards(four, ["1/2", "2/2"])
-        (four.path / "conftest.py").unlink()
-        found = red(merge(four, parts))
-        found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 5*"])
-
-    @pytest.mark.parametrize("order", ["trylast=True", "wrapper=True"])
-    def test_one_that_a_plugin_sets_at_the_end(self, four: Project, order: str) -> None:
-        four.conftest(
-            f"""
-            import pytest
-
-            @pytest.hookimpl({order})
-            def pytest_sessionfinish(session):
-                {"yield" if "wrapper" in order else "pass"}
-                session.exitstatus = 1
-            """
-        )
+    @pytest.mark.parametrize(
+        ("hook", "status"),
+        [
+            # No tests collected, after cases.
+            ("def pytest_runtest_logfinish(nodeid):\n    'q3' in nodeid and pytest.exit('', 5)", 5),
+            # One that a plugin sets at the end.
+            (f"@pytest.hookimpl(trylast=True)\n{SETS}    session.exitstatus = 1", 1),
+            (f"@pytest.hookimpl(wrapper=True)\n{SETS}    yield\n    session.exitstatus = 1", 1),
+        ],
+    )
+    def test_one_that_a_plugin_makes(self, four: Project, hook: str, status: int) -> None:
+        four.conftest(f"import pytest\n\n{hook}\n")
         parts = run_shards(four, ["1/1"])
         (four.path / "conftest.py").unlink()
         found = red(merge(four, parts))
-        found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 1*"])
+        said = f"*the session of this shard ended with exit status {status}*"
+        found.stdout.fnmatch_lines([said])
 
 
 class TestGatesThatOnlyTheMergeHas:

@@ -7,24 +7,9 @@ from pathlib import Path
 
 import pytest
 from shard_rows import INFO, write_shard
-from sharded import changed, copied, merge, run_shards, shard_files
+from sharded import PLAIN, changed, copied, merge, run_shards, shard_files
 
 from tests.plugin.conftest import Project, green, red
-
-PLAIN = """
-    name: qa
-    dataset: qa.jsonl
-    metrics: [em]
-    gates: {em: 0.5}
-"""
-
-
-@pytest.fixture
-def four(project: Project) -> Project:
-    """Return a project with four samples that all score 1."""
-    project.scenario(PLAIN)
-    project.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(4)])
-    return project
 
 
 def refused(result: pytest.RunResult, *said: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promptfoo_files import imported
+from promptfoo_files import Read, imported
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
@@ -26,10 +26,9 @@ tests:
 """
 
 
-def test_a_test_becomes_a_row_and_its_asserts_the_checks(tmp_path: Path) -> None:
+def test_a_test_becomes_a_row_and_its_asserts_the_checks(read: Read) -> None:
     """[E22] All asserts of a test have to hold, as in promptfoo."""
-    found = imported(
-        tmp_path,
+    found = read(
         WHOLE
         + """\
   - description: fee
@@ -61,10 +60,9 @@ def test_a_test_becomes_a_row_and_its_asserts_the_checks(tmp_path: Path) -> None
     assert (found.checks, found.notes) == (2, [])
 
 
-def test_what_all_tests_share_is_laid_under_each(tmp_path: Path) -> None:
+def test_what_all_tests_share_is_laid_under_each(read: Read) -> None:
     """[E22] Unless a test says that it is not."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 defaultTest:
   vars: {lang: en}
@@ -84,10 +82,9 @@ defaultTest:
     ]
 
 
-def test_lists_of_variables_and_scenarios_multiply_tests(tmp_path: Path) -> None:
+def test_lists_of_variables_and_scenarios_multiply_tests(read: Read) -> None:
     """[E22]"""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: ["To {{lang}}: {{input}}"]
 providers: [openai:gpt-4o]
@@ -107,11 +104,10 @@ scenarios:
     assert found.scenario["target"]["prompt"] == "To {metadata.vars.lang}: {question}"
 
 
-def test_tests_may_be_in_tables_and_files(tmp_path: Path) -> None:
+def test_tests_may_be_in_tables_and_files(read: Read) -> None:
     """[E22] A cell spells an assert; without a kind, the answer has to equal it."""
     table = 'question,__expected1,__expected2\na,"contains-any: x, y",b\nc,similar(0.9):z,\n'
-    found = imported(
-        tmp_path,
+    found = read(
         WHOLE.rstrip() + " [file://t.csv, more.yaml]\n",
         t__csv=table,
         more__yaml="- {vars: {question: d}, assert: [{type: equals, value: e}]}\n",
@@ -126,10 +122,9 @@ def test_tests_may_be_in_tables_and_files(tmp_path: Path) -> None:
     assert [where for where, _ in found.notes] == ["t.csv:3"]
 
 
-def test_providers_and_prompts_are_variants(tmp_path: Path) -> None:
+def test_providers_and_prompts_are_variants(read: Read) -> None:
     """[E22] Each with its own prompt; a provider that runs code is left out and listed."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts:
   - {label: short, raw: "{{q}}?"}
@@ -164,10 +159,9 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: b}]}]
 
 
 @pytest.mark.parametrize("transform", ["json.data[0].text", "(r) => r.data[0].text"])
-def test_a_service_over_http_is_a_target(tmp_path: Path, transform: str) -> None:
+def test_a_service_over_http_is_a_target(read: Read, transform: str) -> None:
     """[E22]"""
-    found = imported(
-        tmp_path,
+    found = read(
         f"""\
 prompts: ["Q: {{{{message}}}}"]
 targets:
@@ -204,12 +198,11 @@ tests: [{{vars: {{message: a}}, assert: [{{type: contains, value: b}}]}}]
     ],
 )
 def test_a_header_that_differs_by_row_is_left_out(
-    tmp_path: Path, header: str, written: str | None
+    read: Read, header: str, written: str | None
 ) -> None:
     """[E22] Headers of a target are the same for all rows: the scenario would be refused."""
     config = json.dumps({"headers": {"X-User": header, "X-B": "b"}, "body": {"q": "{{prompt}}"}})
-    found = imported(
-        tmp_path,
+    found = read(
         f"""\
 prompts: ["{{{{q}}}}"]
 providers: [{{id: "http://127.0.0.1:8000/chat", config: {config}}}]
@@ -224,10 +217,9 @@ tests: [{{vars: {{q: a, user: {{id: b}}}}, assert: [{{type: contains, value: b}}
     )
 
 
-def test_an_assert_that_every_test_has_may_be_a_metric(tmp_path: Path) -> None:
+def test_an_assert_that_every_test_has_may_be_a_metric(read: Read) -> None:
     """[E22] With one threshold; here it measures every row."""
-    found = imported(
-        tmp_path,
+    found = read(
         WHOLE
         + """\
   - {vars: {question: a}, assert: [{type: similar, value: x, threshold: 0.8}]}
@@ -239,10 +231,9 @@ def test_an_assert_that_every_test_has_may_be_a_metric(tmp_path: Path) -> None:
     assert found.scenario["embedding"] == {"model": "text-embedding-3-large"}
 
 
-def test_what_an_assert_says_besides_is_listed(tmp_path: Path) -> None:
+def test_what_an_assert_says_besides_is_listed(read: Read) -> None:
     """[E22] Its threshold, weight, grader and name; but not what is used."""
-    found = imported(
-        tmp_path,
+    found = read(
         WHOLE
         + """\
   - vars: {question: a}
@@ -358,10 +349,9 @@ def test_a_configuration_may_be_json(tmp_path: Path) -> None:
     assert import_promptfoo(path).rows[0]["answer_checks"] == [{"is-json": True}]
 
 
-def test_a_metric_with_two_thresholds_is_not_taken(tmp_path: Path) -> None:
+def test_a_metric_with_two_thresholds_is_not_taken(read: Read) -> None:
     """[E22] One of them would be too low."""
-    found = imported(
-        tmp_path,
+    found = read(
         WHOLE
         + """\
   - {vars: {question: a}, assert: [{type: is-json}, {type: similar, value: x, threshold: 0.8}]}
@@ -372,10 +362,9 @@ def test_a_metric_with_two_thresholds_is_not_taken(tmp_path: Path) -> None:
     assert [where for where, _ in found.notes] == ["bot.yaml:5, 6"]
 
 
-def test_a_variable_that_code_makes_is_not_read_as_a_text(tmp_path: Path) -> None:
+def test_a_variable_that_code_makes_is_not_read_as_a_text(read: Read) -> None:
     """[E22] Its test is left out and listed; a file of text is read."""
-    found = imported(
-        tmp_path,
+    found = read(
         WHOLE
         + """\
   - {vars: {question: file://make.py}, assert: [{type: is-json}]}
@@ -405,17 +394,17 @@ def test_a_variable_that_code_makes_is_not_read_as_a_text(tmp_path: Path) -> Non
         ("[{vars: {question: a}, options: {transform: x}, assert: [{type: is-json}]}]", "none of"),
     ],
 )
-def test_a_file_of_which_nothing_checks_is_refused(tmp_path: Path, tests: str, reason: str) -> None:
+def test_a_file_of_which_nothing_checks_is_refused(read: Read, tests: str, reason: str) -> None:
     """[E22] Its scenario would always be green."""
     with pytest.raises(ScenarioError, match=reason) as caught:
-        imported(tmp_path, f"{WHOLE.rstrip()} {tests}\n")
+        read(f"{WHOLE.rstrip()} {tests}\n")
     assert caught.value.problems[0].where == "bot.yaml"
 
 
-def test_another_file_is_no_configuration(tmp_path: Path) -> None:
+def test_another_file_is_no_configuration(read: Read) -> None:
     """[E22]"""
     with pytest.raises(ScenarioError, match="no promptfoo configuration: it needs 'tests'"):
-        imported(tmp_path, "name: x\nmetrics: [f1]\n")
+        read("name: x\nmetrics: [f1]\n")
 
 
 @pytest.mark.parametrize(
@@ -423,22 +412,21 @@ def test_another_file_is_no_configuration(tmp_path: Path) -> None:
     [(0.5, 0.5, True), (0.5, 0.6, False), (0.5, None, False)],
 )
 def test_a_threshold_of_all_tests_is_that_of_the_checks(
-    tmp_path: Path, first: Any, second: Any, taken: bool
+    read: Read, first: Any, second: Any, taken: bool
 ) -> None:
     """[E22] Others are listed, and all checks have to hold."""
     tests = [
         {"vars": {"question": "a"}, "assert": [{"type": "contains", "value": "b"}], "threshold": t}
         for t in (first, second)
     ]
-    found = imported(tmp_path, f"{WHOLE.rstrip()} {json.dumps(tests)}\n")
+    found = read(f"{WHOLE.rstrip()} {json.dumps(tests)}\n")
     assert found.scenario["thresholds"] == {"answer_checks": 0.5 if taken else 1.0}
     assert bool(found.notes) is not taken
 
 
-def test_keys_without_a_counterpart_are_listed_with_their_lines(tmp_path: Path) -> None:
+def test_keys_without_a_counterpart_are_listed_with_their_lines(read: Read) -> None:
     """[E22] Nothing is dropped in silence."""
-    found = imported(
-        tmp_path,
+    found = read(
         "redteam: {purpose: x}\nassert: [{type: contains, value: a}]\n"
         + WHOLE
         + "  - {vars: {question: a}, provider: openai:gpt-4, assert: [{type: is-json}]}\n",
@@ -460,9 +448,9 @@ def test_the_text_of_the_scenario_reads_back_as_the_same(tmp_path: Path) -> None
     assert "# - f:1: lost name: evil" in text
 
 
-def test_a_file_with_a_name_that_none_can_have_is_not_there(tmp_path: Path) -> None:
+def test_a_file_with_a_name_that_none_can_have_is_not_there(read: Read) -> None:
     """[X7] A text of 400 letters after file://."""
     named = f"{{q: 'file://{'y' * 400}'}}"
     text = WHOLE + f"  - {{vars: {named}, assert: [{{type: equals, value: x}}]}}\n"
     with pytest.raises(ScenarioError, match="there is no file"):
-        imported(tmp_path, text)
+        read(text)

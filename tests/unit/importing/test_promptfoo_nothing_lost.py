@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-from promptfoo_files import imported
+from promptfoo_files import Read
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.written_files import scenario_text
@@ -21,7 +20,7 @@ def checks(rows: Any) -> list[Any]:
     return [row.get("answer_checks") for row in rows]
 
 
-def test_what_stands_after_the_colon_of_a_cell_is_trimmed(tmp_path: Path) -> None:
+def test_what_stands_after_the_colon_of_a_cell_is_trimmed(read: Read) -> None:
     """[E22] As promptfoo does; ``not-contains`` with a blank before it would always hold."""
     table = """\
 question,__expected
@@ -32,7 +31,7 @@ d,"not-contains-any: x , y"
 e,"contains-all:"
 f,grade
 """
-    found = imported(tmp_path, f"{ASKED}tests: t.csv\n", t__csv=table)
+    found = read(f"{ASKED}tests: t.csv\n", t__csv=table)
     assert checks(found.rows) == [
         [{"not-contains": "sorry"}],
         [{"not-regex": "^sorry"}],
@@ -53,11 +52,10 @@ f,grade
     ],
 )
 def test_two_asserts_of_one_metric_are_the_stricter_one_or_listed(
-    tmp_path: Path, first: str, second: str, taken: float | None
+    read: Read, first: str, second: str, taken: float | None
 ) -> None:
     """[E22] The last one does not replace the others."""
-    found = imported(
-        tmp_path,
+    found = read(
         f"""\
 {ASKED}tests:
   - vars: {{question: a}}
@@ -73,10 +71,9 @@ def test_two_asserts_of_one_metric_are_the_stricter_one_or_listed(
     assert [where for where, _ in found.notes] == (["bot.yaml:7, 8"] if taken is None else [])
 
 
-def test_a_provider_names_prompts_by_their_group_label_or_file(tmp_path: Path) -> None:
+def test_a_provider_names_prompts_by_their_group_label_or_file(read: Read) -> None:
     """[E22] A name of no prompt is listed, and so is the provider then."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: [{label: p1, raw: "A {{q}}"}, {label: "grp:p2", raw: "B {{q}}"}, file://p3.txt]
 providers:
@@ -102,10 +99,9 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
     ]
 
 
-def test_the_configs_of_a_scenario_without_tests_are_tests(tmp_path: Path) -> None:
+def test_the_configs_of_a_scenario_without_tests_are_tests(read: Read) -> None:
     """[E22] One without configs runs nothing there, which is listed; unknown keys are, too."""
-    found = imported(
-        tmp_path,
+    found = read(
         ASKED
         + """\
 scenarios:
@@ -119,10 +115,9 @@ scenarios:
     assert "scenario: config: provider" in found.notes[0][1]
 
 
-def test_sets_and_shared_keys_that_are_not_read_are_listed(tmp_path: Path) -> None:
+def test_sets_and_shared_keys_that_are_not_read_are_listed(read: Read) -> None:
     """[E22] With their lines; also a set in a set, which promptfoo does not know."""
-    found = imported(
-        tmp_path,
+    found = read(
         ASKED
         + """\
 defaultTest:
@@ -149,10 +144,9 @@ tests:
     ]
 
 
-def test_answers_and_metadata_that_cannot_be_taken_are_listed(tmp_path: Path) -> None:
+def test_answers_and_metadata_that_cannot_be_taken_are_listed(read: Read) -> None:
     """Answers are taken where all tests have one: else a target would answer some of them."""
-    found = imported(
-        tmp_path,
+    found = read(
         ASKED
         + """\
 tests:
@@ -168,13 +162,13 @@ tests:
 
 
 @pytest.mark.parametrize("given", ["[{vars: {question: x}}]", "text.yaml"])
-def test_a_default_test_that_is_no_mapping_is_listed(tmp_path: Path, given: str) -> None:
+def test_a_default_test_that_is_no_mapping_is_listed(read: Read, given: str) -> None:
     """[E22] In the file or in one of its own."""
-    found = imported(tmp_path, f"{ASKED}defaultTest: {given}\n{ONE}", text__yaml="- a\n")
+    found = read(f"{ASKED}defaultTest: {given}\n{ONE}", text__yaml="- a\n")
     assert [what.partition(":")[0] for _, what in found.notes] == ["defaultTest"]
 
 
-def test_a_set_is_one_part_of_a_score(tmp_path: Path) -> None:
+def test_a_set_is_one_part_of_a_score(read: Read) -> None:
     """[E22] Its asserts share its weight, where a threshold of the test decides.
 
     By hand: with weight 0.3 and parts 1, 2 and 0 (which decides nothing) they are 0.1 and 0.2.
@@ -191,7 +185,7 @@ tests:
           - {type: contains, value: x}
           - {type: contains, value: y, weight: 2}
 """
-    found = imported(tmp_path, ASKED + text)
+    found = read(ASKED + text)
     assert [one["answer_checks"] for one in found.rows] == [
         [
             {"contains": "must"},
@@ -201,14 +195,14 @@ tests:
     ]
     assert found.scenario["thresholds"] == {"answer_checks": 0.5}
     # Without a threshold all of them have to hold, and weights mean nothing.
-    whole = imported(tmp_path, ASKED + text.replace("    threshold: 0.5\n", ""))
+    whole = read(ASKED + text.replace("    threshold: 0.5\n", ""))
     assert whole.rows[0]["answer_checks"][1] == {"contains": "x"}
     # What is lost of a score is not made up for by the rest.
-    lost = imported(tmp_path, ASKED + text.replace("value: y", "value: y, threshold: 1, x: 1"))
+    lost = read(ASKED + text.replace("value: y", "value: y, threshold: 1, x: 1"))
     assert lost.scenario["thresholds"] == {"answer_checks": 1.0}
     assert [what.split(":")[0] for _, what in lost.notes] == ["assert contains", "threshold"]
     other = "  - {vars: {question: b}, threshold: 0.5, assert: [{type: similar, value: c}]}\n"
-    measured = imported(tmp_path, ASKED + text + other)
+    measured = read(ASKED + text + other)
     assert measured.scenario["thresholds"] == {"answer_checks": 1.0}
 
 
@@ -216,10 +210,9 @@ tests:
     ("prompts", "what"),
     [('["A {{q}}", "B {{q}}"]', "2 prompts"), ("[file://chat.json]", "the messages of a chat")],
 )
-def test_an_echo_of_more_than_one_text_is_listed(tmp_path: Path, prompts: str, what: str) -> None:
+def test_an_echo_of_more_than_one_text_is_listed(read: Read, prompts: str, what: str) -> None:
     """[E22] A row has one answer; until something can be asked, the import says so."""
-    found = imported(
-        tmp_path,
+    found = read(
         f"prompts: {prompts}\nproviders: [echo]\n"
         "tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]\n",
         chat__json='[{"role": "system", "content": "x"}, {"role": "user", "content": "{{q}}"}]',
@@ -245,11 +238,10 @@ def test_an_echo_of_more_than_one_text_is_listed(tmp_path: Path, prompts: str, w
     ],
 )
 def test_variables_are_filled_in_for_each_of_their_values(
-    tmp_path: Path, variables: str, questions: list[str]
+    read: Read, variables: str, questions: list[str]
 ) -> None:
     """[E22] Lists and patterns of files make a test of each value, as in promptfoo."""
-    found = imported(
-        tmp_path,
+    found = read(
         f"{ASKED}tests: [{{vars: {variables}, assert: [{{type: contains, value: a}}]}}]\n",
         v1__txt="one\n",
         v2__txt="two",
@@ -261,11 +253,11 @@ def test_variables_are_filled_in_for_each_of_their_values(
 
 
 @pytest.mark.full
-def test_variables_that_grow_without_end_stay_as_they_are(tmp_path: Path) -> None:
+def test_variables_that_grow_without_end_stay_as_they_are(read: Read) -> None:
     """[E22] They do not fill the memory."""
     grown = {f"v{at}": f"{{{{v{at + 1}}}}}" * 99 for at in range(6)}
     tests = [{"vars": {"question": "q", **grown, "v6": "y" * 99}, "assert": [{"type": "is-json"}]}]
-    found = imported(tmp_path, f"{ASKED}tests: {json.dumps(tests)}\n")
+    found = read(f"{ASKED}tests: {json.dumps(tests)}\n")
     assert max(len(value) for value in found.rows[0]["vars"].values()) < 2**23
 
 
@@ -279,20 +271,17 @@ def test_variables_that_grow_without_end_stay_as_they_are(tmp_path: Path) -> Non
         ('question,__expected\na,"b\nc,d\n', "bot.yaml:3", "not readable as CSV"),
     ],
 )
-def test_a_table_that_is_not_whole_is_listed(
-    tmp_path: Path, table: str, where: str, what: str
-) -> None:
+def test_a_table_that_is_not_whole_is_listed(read: Read, table: str, where: str, what: str) -> None:
     """[E22] A row is not shifted or cut, a column not replaced by another."""
     tests = "[{vars: {question: z}, assert: [{type: is-json}]}, t.csv]"
-    found = imported(tmp_path, f"{ASKED}tests: {tests}\n", t__csv=table)
+    found = read(f"{ASKED}tests: {tests}\n", t__csv=table)
     assert [row["question"] for row in found.rows] == ["z"]
     assert [(place, what in said) for place, said in found.notes] == [(where, True)]
 
 
-def test_a_row_that_keeps_only_shared_checks_is_listed(tmp_path: Path) -> None:
+def test_a_row_that_keeps_only_shared_checks_is_listed(read: Read) -> None:
     """[E22] It may become green for nothing; the other rows are not."""
-    found = imported(
-        tmp_path,
+    found = read(
         ASKED
         + """\
 defaultTest: {assert: [{type: not-contains, value: sorry}]}
@@ -322,17 +311,16 @@ tests:
     ],
 )
 def test_the_name_is_the_description_or_the_folders(
-    tmp_path: Path, description: str, name: str | None
+    read: Read, description: str, name: str | None
 ) -> None:
     """[E22]"""
     text = f"description: {json.dumps(description)}\n{ASKED}{ONE}"
-    assert imported(tmp_path, text).scenario["name"] == (name or "bot")
+    assert read(text).scenario["name"] == (name or "bot")
 
 
-def test_values_in_files_end_without_a_line_end(tmp_path: Path) -> None:
+def test_values_in_files_end_without_a_line_end(read: Read) -> None:
     """[E22] As in promptfoo; ``not-contains`` of a text with one would always hold."""
-    found = imported(
-        tmp_path,
+    found = read(
         ASKED
         + """\
 tests:
@@ -346,11 +334,11 @@ tests:
     assert checks(found.rows) == [[{"not-contains": "sorry"}, {"not-contains": "x"}]]
 
 
-def test_a_file_whose_sets_are_all_lost_is_refused_with_their_lines(tmp_path: Path) -> None:
+def test_a_file_whose_sets_are_all_lost_is_refused_with_their_lines(read: Read) -> None:
     """[E22] It does have asserts."""
     tests = "[{vars: {question: a}, assert: [{type: assert-set, asserts: []}]}]"
     with pytest.raises(ScenarioError) as found:
-        imported(tmp_path, f"{ASKED}tests: {tests}\n")
+        read(f"{ASKED}tests: {tests}\n")
     assert "none of its asserts could be taken" in str(found.value)
     assert "bot.yaml:3: assert-set: its asserts has no counterpart here" in str(found.value)
 
@@ -369,12 +357,11 @@ def test_a_file_whose_sets_are_all_lost_is_refused_with_their_lines(tmp_path: Pa
     ],
 )
 def test_the_graders_of_all_tests_are_taken(
-    tmp_path: Path, default: str, models: tuple[str | None, str], lost: list[str]
+    read: Read, default: str, models: tuple[str | None, str], lost: list[str]
 ) -> None:
     """[E22] However they are written, and from the file of defaultTest, too."""
     asserts = "[{type: llm-rubric, value: a}, {type: similar, value: b, threshold: 0.8}]"
-    found = imported(
-        tmp_path,
+    found = read(
         f"{ASKED}defaultTest: {default}\ntests: [{{vars: {{question: q}}, assert: {asserts}}}]\n",
         d__yaml="""\
 options:
@@ -389,13 +376,12 @@ options:
     assert [f"{where}: {what}".rpartition(": ")[0] for where, what in found.notes] == lost
 
 
-def test_only_a_text_file_is_several_prompts(tmp_path: Path) -> None:
+def test_only_a_text_file_is_several_prompts(read: Read) -> None:
     """[E22] Lines of Markdown separate none; tables of prompts and keys of one are listed.
 
     So is one prompt of a file that cannot be taken, alone; the others keep their numbers.
     """
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts:
   - file://two.txt
@@ -415,10 +401,10 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
     assert found.notes[0][1].startswith("prompt '{% if q %}X{% endif %}': {% if q %} is more than")
 
 
-def test_keys_of_a_table_that_are_unknown_have_its_lines(tmp_path: Path) -> None:
+def test_keys_of_a_table_that_are_unknown_have_its_lines(read: Read) -> None:
     """[E22]"""
     table = "question,__expected,__prefix\na,b,Say\n"
-    found = imported(tmp_path, f"{ASKED}tests: t.csv\n", t__csv=table)
+    found = read(f"{ASKED}tests: t.csv\n", t__csv=table)
     assert found.notes == [("t.csv:2", "test: __prefix: has no counterpart here")]
 
 
@@ -437,11 +423,11 @@ def test_keys_of_a_table_that_are_unknown_have_its_lines(tmp_path: Path) -> None
     ],
 )
 def test_what_a_request_cannot_send_is_listed(
-    tmp_path: Path, config: dict[str, Any], lost: list[str]
+    read: Read, config: dict[str, Any], lost: list[str]
 ) -> None:
     """[E22] No part of a provider goes in silence."""
     provider = json.dumps({"id": "https://a.org/ask", "config": config})
-    found = imported(tmp_path, f'prompts: ["{{{{q}}}}"]\nproviders: [{provider}]\n{ONE}')
+    found = read(f'prompts: ["{{{{q}}}}"]\nproviders: [{provider}]\n{ONE}')
     said = [what.removeprefix("provider 'https://a.org/ask': ") for _, what in found.notes]
     assert [one[: len(part)] for one, part in zip(said, lost, strict=True)] == lost
 
@@ -465,21 +451,20 @@ def test_what_a_request_cannot_send_is_listed(
     ],
 )
 def test_a_threshold_that_no_answer_reaches_is_listed(
-    tmp_path: Path, asked: str, threshold: float | None, why: str
+    read: Read, asked: str, threshold: float | None, why: str
 ) -> None:
     """[E22] The scenario would be refused."""
     asserts = f"[{{type: contains, value: a}}, {{{asked}}}]"
-    found = imported(tmp_path, f"{ASKED}tests: [{{vars: {{question: q}}, assert: {asserts}}}]\n")
+    found = read(f"{ASKED}tests: [{{vars: {{question: q}}, assert: {asserts}}}]\n")
     thresholds = dict(found.scenario["thresholds"])
     assert thresholds.pop("answer_checks") == 1.0
     assert [*thresholds.values()] == ([] if threshold is None else [threshold])
     assert [why in what for _, what in found.notes] == ([] if threshold else [True])
 
 
-def test_a_number_without_an_end_is_null_where_javascript_writes_json(tmp_path: Path) -> None:
+def test_a_number_without_an_end_is_null_where_javascript_writes_json(read: Read) -> None:
     """[E22] In a text it is a word; the written module did not know the name inf."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: ["{{q}}"]
 providers:
@@ -516,10 +501,10 @@ tests: [{vars: {q: .inf}, assert: [{type: equals, value: .inf}]}]
     ],
 )
 def test_comments_are_true_of_the_scenario_that_is_written(
-    tmp_path: Path, test: str, comments: list[str]
+    read: Read, test: str, comments: list[str]
 ) -> None:
     """[E22] They named checks that no row had, and called each metric a share of checks."""
-    found = imported(tmp_path, f"{ASKED}tests: [{{vars: {{question: q}}, {test}}}]\n")
+    found = read(f"{ASKED}tests: [{{vars: {{question: q}}, {test}}}]\n")
     lines = scenario_text(found, "bot.yaml", "pytest bot").splitlines()
     said = [line[2:] for line in lines if re.match("# (A row|answer|must|Each)", line)]
     assert said == comments

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from promptfoo_files import imported
+from promptfoo_files import Read, imported
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import NotTakenError
@@ -121,7 +121,7 @@ def test_a_check_before_a_transform_is_the_check_after_it(
     assert passes(before, output) == passes(check, after), (before, after)
 
 
-def test_a_transform_of_all_tests_loses_only_what_sees_it(tmp_path: Path) -> None:
+def test_a_transform_of_all_tests_loses_only_what_sees_it(read: Read) -> None:
     """[K16] Its own transform of an assert, too; what is lost is listed with its line."""
     tests = """\
 defaultTest: {options: {transform: output.trim()}}
@@ -135,7 +135,7 @@ tests:
     options: {transform: "output.split('x')[0]"}
     assert: [{type: contains, value: z}]
 """
-    found = imported(tmp_path, ASKED + tests)
+    found = read(ASKED + tests)
     assert found.rows[0]["answer_checks"] == [
         {"regex": r"\A\s*Yes\.\s*\Z"},
         {"icontains": "x"},
@@ -144,14 +144,14 @@ tests:
     assert [where for where, _ in found.notes] == ["bot.yaml:9", "bot.yaml:12"]
 
 
-def test_scripts_under_a_transform_say_it(tmp_path: Path) -> None:
+def test_scripts_under_a_transform_say_it(read: Read) -> None:
     """[K16] They are written by people, who see what the script was given."""
     test = {
         "vars": {"question": "a"},
         "options": {"transform": "f(output)"},
         "assert": [{"type": "not-javascript", "value": "output > 1\nexit()", "threshold": 0.5}],
     }
-    found = imported(tmp_path, f"{ASKED}tests: {json.dumps([test])}\n")
+    found = read(f"{ASKED}tests: {json.dumps([test])}\n")
     assert found.rows[0]["scripts"] == ["javascript_1"]
     comment = found.scripts.partition("def javascript_1(output, context):\n")[2].splitlines()
     assert comment[:5] == [
@@ -165,7 +165,7 @@ def test_scripts_under_a_transform_say_it(tmp_path: Path) -> None:
     assert found.scenario["thresholds"] == {"weighted_score": 0.0}
 
 
-def test_one_script_is_one_function_and_holds_no_key(tmp_path: Path) -> None:
+def test_one_script_is_one_function_and_holds_no_key(read: Read) -> None:
     """[K16] Nothing in a script can end its comment."""
     key = "sk-" + "a1B2" * 8
     scripts = [f"call('{key}')\r\x0bimport os", "output", "output"]
@@ -173,7 +173,7 @@ def test_one_script_is_one_function_and_holds_no_key(tmp_path: Path) -> None:
         {"vars": {"question": "a"}, "assert": [{"type": "javascript", "value": script}]}
         for script in scripts
     ]
-    found = imported(tmp_path, f"{ASKED}tests: {json.dumps(tests)}\n")
+    found = read(f"{ASKED}tests: {json.dumps(tests)}\n")
     assert [row["scripts"] for row in found.rows] == [
         ["javascript_1"],
         ["javascript_2"],
@@ -184,7 +184,7 @@ def test_one_script_is_one_function_and_holds_no_key(tmp_path: Path) -> None:
     compile(found.scripts, "bot_asserts.py", "exec")
 
 
-def test_a_key_of_a_test_is_in_no_script(tmp_path: Path) -> None:
+def test_a_key_of_a_test_is_in_no_script(read: Read) -> None:
     """[K16] Neither a variable that is one, nor a grader's, in another test's script."""
     scripts = [
         {"type": "javascript", "value": "const apiKey = 'hid-8'; output == 'plainword123'"},
@@ -194,21 +194,21 @@ def test_a_key_of_a_test_is_in_no_script(tmp_path: Path) -> None:
         {"vars": {"question": "a", "password": "plainword123"}, "assert": scripts[:1]},
         {"vars": {"question": "b"}, "assert": scripts},
     ]
-    found = imported(tmp_path, f"{ASKED}tests: {json.dumps(tests)}\n")
+    found = read(f"{ASKED}tests: {json.dumps(tests)}\n")
     assert found.rows[1]["scripts"] == ["javascript_1", "python_1"]
     assert "plainword123" not in found.scripts
     assert "hid-" not in found.scripts
     assert "# const apiKey = '***'; output == '***'" in found.scripts
 
 
-def test_a_script_may_be_a_function_of_a_file(tmp_path: Path) -> None:
+def test_a_script_may_be_a_function_of_a_file(read: Read) -> None:
     """[K16] Which one, its configuration and the whole file are in the comment."""
     test = {
         "vars": {"question": "a"},
         "assert": [{"type": "javascript", "value": "file://s.js:checks.one", "config": {"max": 3}}],
     }
     text = f"{ASKED}tests: {json.dumps([test])}\n"
-    found = imported(tmp_path, text, s__js="".join(f"line {at}\n" for at in range(130)))
+    found = read(text, s__js="".join(f"line {at}\n" for at in range(130)))
     for line in ("value: file://s.js:checks.one", 'config: {"max": 3}', "line 99"):
         assert f"    # {line}\n" in found.scripts
     assert "    # ... and 30 more lines\n" in found.scripts

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from promptfoo_files import imported
+from promptfoo_files import Read
 
 ASKED = 'prompts: ["{{question}}"]\nproviders: [openai:chat:gpt-4o-mini]\n'
 ONE = "tests: [{vars: {question: q}, assert: [{type: contains, value: a}]}]\n"
 
 
-def test_variables_may_have_names_in_any_script(tmp_path: Path) -> None:
+def test_variables_may_have_names_in_any_script(read: Read) -> None:
     """[E22] In prompts, in checks, and where a test lacks one; 问题 is the question."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: ["用{{语气}}回答{{用户.城市}}：{{问题}}"]
 providers: [openai:gpt-4o]
@@ -33,16 +30,15 @@ tests:
 
 
 @pytest.mark.parametrize("tag", ["1st", "a b", "a.1b", "é|upper", "问题()"])
-def test_what_is_no_name_is_more_than_a_variable(tmp_path: Path, tag: str) -> None:
+def test_what_is_no_name_is_more_than_a_variable(read: Read, tag: str) -> None:
     """[E22]"""
-    found = imported(tmp_path, ASKED.replace("{{question}}", f"{{{{{tag}}}}}") + ONE)
+    found = read(ASKED.replace("{{question}}", f"{{{{{tag}}}}}") + ONE)
     assert f"{{{{{tag}}}}} is more than a variable" in str(found.notes)
 
 
-def test_a_prompt_shows_an_empty_text_for_what_a_test_lacks(tmp_path: Path) -> None:
+def test_a_prompt_shows_an_empty_text_for_what_a_test_lacks(read: Read) -> None:
     """[E22] As promptfoo does, for parts of variables too; values that tests share stay."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: ["{{question}} {{user.name.last}} {{user.age}} {{a-b}}"]
 providers: [openai:gpt-4o]
@@ -59,27 +55,25 @@ tests:
     assert [row["vars"] for row in found.rows] == [whole, part, part, gap]
 
 
-def test_a_part_of_the_question_is_no_empty_text(tmp_path: Path) -> None:
+def test_a_part_of_the_question_is_no_empty_text(read: Read) -> None:
     """[E22] A row has the question as a text; that its part is missing is said when asked."""
     text = ASKED.replace("{{question}}", "{{question.text}}")
-    found = imported(tmp_path, text + ONE.replace("question: q", "question: {text: q}"))
+    found = read(text + ONE.replace("question: q", "question: {text: q}"))
     assert "vars" not in found.rows[0]
 
 
-def test_a_part_of_a_variable_that_holds_a_key_skips_the_row(tmp_path: Path) -> None:
+def test_a_part_of_a_variable_that_holds_a_key_skips_the_row(read: Read) -> None:
     """[E22] An empty text in its place would be another question."""
-    found = imported(
-        tmp_path,
+    found = read(
         ASKED.replace("{{question}}", "{{question}} {{account.name}}")
         + ONE.replace("question: q", "question: q, account: {name: An, password: hunter2secret}"),
     )
     assert found.rows[0]["skip"].startswith("its variable 'account' looks like a key")
 
 
-def test_an_echo_shows_nothing_for_a_variable_that_a_test_lacks(tmp_path: Path) -> None:
+def test_an_echo_shows_nothing_for_a_variable_that_a_test_lacks(read: Read) -> None:
     """[E22] As promptfoo does, for parts of variables too."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: ["Hi {{user.name}} {{question}}"]
 providers: [echo]

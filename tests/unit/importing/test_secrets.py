@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promptfoo_files import imported
+from promptfoo_files import Read, imported
 
 from pytest_rageval.importing.base import ImportNotes, body_without_secrets, without_secrets
 from pytest_rageval.importing.written_files import scenario_text
@@ -77,10 +77,9 @@ def test_a_body_that_is_text_has_none_either(body: str, kept: str) -> None:
     assert body_without_secrets(body, "f:1", ImportNotes()) == kept
 
 
-def test_no_secret_is_written(tmp_path: Path) -> None:
+def test_no_secret_is_written(read: Read) -> None:
     """[E22] Neither into the scenario, its comments and the names in it, nor into the module."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: ["{{q}}"]
 providers:
@@ -116,18 +115,17 @@ providers:
 
 
 @pytest.mark.parametrize("key", ["${MY_KEY}", "{{ env.MY_KEY }}", " {{env.MY_KEY}} "])
-def test_a_key_from_a_variable_stays_there(tmp_path: Path, key: str) -> None:
+def test_a_key_from_a_variable_stays_there(read: Read, key: str) -> None:
     """[E22] Nothing is lost, so nothing is listed."""
     provider = f"{{id: openai:gpt-4o, config: {{apiKey: '{key}'}}}}"
-    found = imported(tmp_path, f'prompts: ["{{{{q}}}}"]\nproviders: [{provider}]\n{TESTS}')
+    found = read(f'prompts: ["{{{{q}}}}"]\nproviders: [{provider}]\n{TESTS}')
     assert found.scenario["target"]["api_key_env"] == "MY_KEY"
     assert found.notes == []
 
 
-def test_a_variable_that_the_file_reads_itself_is_another_one(tmp_path: Path) -> None:
+def test_a_variable_that_the_file_reads_itself_is_another_one(read: Read) -> None:
     """[E22] One secret is not sent in place of the other."""
-    found = imported(
-        tmp_path,
+    found = read(
         """\
 prompts: ["{{q}}"]
 providers:
@@ -212,10 +210,9 @@ def test_of_a_row_that_says_a_key_nothing_is_left(tmp_path: Path, test: str) -> 
     assert "test: its texts hold what looks like a key; none is copied" in str(found.notes)
 
 
-def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
+def test_of_a_command_line_the_program_alone_is_shown(read: Read) -> None:
     """[E22]"""
-    found = imported(
-        tmp_path,
+    found = read(
         "prompts: ['{{q}}']\nproviders: ['exec: ./bot --api-key=HIDDEN', 'exec:a -p HIDDEN']\n"
         f"{TESTS}",
     )
@@ -246,7 +243,7 @@ def test_a_word_that_is_called_a_key_stays_elsewhere(tmp_path: Path, held: str, 
     assert found.checks == 2
 
 
-def test_a_word_of_a_provider_stays_in_the_rows(tmp_path: Path) -> None:
+def test_a_word_of_a_provider_stays_in_the_rows(read: Read) -> None:
     """[E22]"""
     provider = "https://h.test/"
     text = (
@@ -254,7 +251,7 @@ def test_a_word_of_a_provider_stays_in_the_rows(tmp_path: Path) -> None:
         "{q: '{{prompt}}', session: default-session, key: section_2024, token: '{{env.T}}'}}}]\n"
         f"tests: [{{vars: {{question: section_2024, a: default-session}}, {CHECK}}}]\n"
     )
-    (row,) = imported(tmp_path, text).rows
+    (row,) = read(text).rows
     assert (row["question"], row["vars"]) == ("section_2024", {"a": "default-session"})
 
 
@@ -321,11 +318,11 @@ def test_an_answer_that_says_a_key_is_not_written(tmp_path: Path) -> None:
     assert found.checks == 1
 
 
-def test_a_key_of_a_provider_is_in_no_row(tmp_path: Path) -> None:
+def test_a_key_of_a_provider_is_in_no_row(read: Read) -> None:
     """[E22]"""
     provider = f"{{id: openai:gpt-4o, config: {{apiKey: {SECRET}}}}}"
     text = (
         f"prompts: ['{{{{question}}}}']\nproviders: [{provider}]\n"
         f"tests: [{{vars: {{question: a, z: 'k {SECRET}'}}, {CHECK}}}]\n"
     )
-    assert "vars" not in imported(tmp_path, text).rows[0]
+    assert "vars" not in read(text).rows[0]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from fake_app import FakeApp
+from fake_app import FakeApp, app  # noqa: F401
 
 from pytest_rageval.model import Sample
 from pytest_rageval.targets.base import Answer, TargetContext
@@ -21,16 +20,7 @@ SAMPLE = Sample("s", contexts=("a", "b"), metadata=METADATA)
 
 
 @pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApp]:
-    """Return a running service, and no proxy on the way to it."""
-    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
-        monkeypatch.delenv(name)
-    with FakeApp() as running:
-        yield running
-
-
-@pytest.fixture
-def ask(app: FakeApp) -> Ask:
+def ask(app: FakeApp) -> Ask:  # noqa: F811
     """Return a function that asks the service once, as the options say."""
 
     def once(question: str | None = "say Paris", **options: Any) -> Answer:

@@ -217,6 +217,9 @@ def test_relevant_documents_of_no_question_are_refused(refused: Refused) -> None
     )
 
 
+WRITE = "if the rows are in it, write {} (in 'dataset')"
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -231,17 +234,17 @@ def test_relevant_documents_of_no_question_are_refused(refused: Refused) -> None
         # A27: rows that may be elsewhere, too, would not be tested, and nobody would know.
         (
             {"part1": ROWS, "part2": [*ROWS, None]},
-            'rows_at: part1 or rows_at: part2 or rows_at: "[*]" (in',
+            WRITE.format('rows_at: part1 or rows_at: part2 or rows_at: "[*]"'),
         ),
         (
             {"part1": ROWS, "part2": ["old", ROWS[0]]},
-            'rows_at: part1 or rows_at: part2 or rows_at: "[*]" (in',
+            WRITE.format('rows_at: part1 or rows_at: part2 or rows_at: "[*]"'),
         ),
         (
             {"results": ROWS, "failed": {"rows": ROWS}},
-            "if the rows are in it, write rows_at: results or rows_at: failed.rows (in 'dataset')",
+            WRITE.format("rows_at: results or rows_at: failed.rows"),
         ),
-        ({"rows": [*ROWS, None]}, "if the rows are in it, write rows_at: rows (in 'dataset')"),
+        ({"rows": [*ROWS, None]}, WRITE.format("rows_at: rows")),
     ],
 )
 def test_what_is_unclear_is_refused_with_the_line_to_write(

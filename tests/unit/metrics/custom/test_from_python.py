@@ -755,7 +755,14 @@ class TestStopping:
         async def leaves(sample: Sample) -> float:
             raise error
 
-        with pytest.raises(CustomMetricError, match=f"{type(error).__name__}.*{error}"):
+        with pytest.raises(CustomMetricError, match=type(error).__name__):
+            score(leaves)
+
+    def test_a_function_that_exits_is_an_error_of_the_metric(self) -> None:
+        def leaves(sample: Sample) -> float:
+            raise SystemExit(3)
+
+        with pytest.raises(CustomMetricError, match="SystemExit: 3"):
             score(leaves)
 
     def test_ctrl_c_in_a_function_ends_the_run(self) -> None:
