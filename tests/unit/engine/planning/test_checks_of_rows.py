@@ -40,8 +40,7 @@ CHECKED = {"must_include": Bound(min=1.0)}
         ("gates: {unscored: {em: 0.1}, invalid: 0}", CHECKED),
         ("gates: {by: {level: {unscored: 0.1, x-note: since June}}, invalid: 0.1}", CHECKED),
         (
-            "human: {column: level, of: em}\n"
-            "gates: {em: {agreement: {kappa: 0.1}, x-note: June}}",
+            "human: {column: level, of: em}\ngates: {em: {agreement: {kappa: 0.1}, x-note: June}}",
             CHECKED,
         ),
         # Where nothing else judges, a check must hold.
