@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from pytest_rageval.results.layout import RESULTS_SCHEMA, ResultsFile, SavedHead
 from pytest_rageval.text.codec import excess, from_json
 
 _LISTED = 20
+_ROUNDING = 1e-6
 
 
 class SavedRun(Value, frozen=True):
@@ -108,7 +110,7 @@ def _read(raw: bytes, name: str, shown: str) -> SavedRun:
 
 
 def _check_whole(file: ResultsFile) -> None:
-    """Raise ValueError for lost or repeated samples.
+    """Raise ValueError for lost or repeated samples, and for others than those of the means.
 
     Each has a line of its own, and version control that merges two runs may mix their lines.
     """
@@ -120,6 +122,27 @@ def _check_whole(file: ResultsFile) -> None:
     ids = Counter(sample.sample_id for sample in file.samples)
     if twice := [sample_id for sample_id, count in ids.items() if count > 1]:
         raise ValueError(f"it has sample {shorten(repr(twice[0]))} more than once")
+    expected = [sample for sample in file.samples if sample.is_expected]
+    for name, summary in file.metrics.items():
+        values = (sample.scores.get(name) for sample in expected)
+        scores = [value for value in values if value is not None]
+        mean = math.fsum(scores) / len(scores) if scores else None
+        said = summary.mean, summary.n
+        if said[1] != len(scores) or not _is_close(said[0], mean):
+            raise ValueError(
+                f"it says {name} {_figure(*said)}, and its samples have "
+                f"{_figure(mean, len(scores))}; git may have mixed two runs: save it again"
+            )
+
+
+def _is_close(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+
+
+def _figure(mean: float | None, n: int) -> str:
+    return f"{'without a mean' if mean is None else f'{mean:.4f}'} over {n}"
 
 
 def _newer(raw: bytes) -> str:

@@ -127,6 +127,21 @@ def test_a_sample_that_lost_its_scores_is_refused(refused: Callable[[Any], str])
     )
 
 
+def test_samples_that_are_not_those_of_the_means_are_refused(
+    load: Callable[..., SavedRun], refused: Callable[[Any], str]
+) -> None:
+    """A merge of git kept the head of one branch and lines of both; means are those of 1 and 0."""
+    samples = [{"id": "a", "scores": {"f1": 1.0}}, {"id": "b", "scores": {"f1": 0.0}}]
+    whole = saved_file(samples, ["f1"])  # says 0.5 over 2
+    assert list(load(whole).samples) == ["a", "b"]
+    for score, found in ((0.5, "0.7500 over 2"), (None, "1.0000 over 1")):
+        mixed = [whole["samples"][0], {"index": 1, "id": "b", "scores": {"f1": score}}]
+        assert refused({**whole, "samples": mixed}).endswith(
+            f"it says f1 0.5000 over 2, and its samples have {found}; git may have mixed "
+            "two runs: save it again"
+        )
+
+
 def test_a_file_with_a_byte_order_mark_is_read(load: Callable[..., SavedRun]) -> None:
     """An editor on Windows may have put it there."""
     assert load(b"\xef\xbb\xbf" + json.dumps(SAVED).encode()).head.scenario.name == "qa"

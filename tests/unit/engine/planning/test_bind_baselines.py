@@ -275,6 +275,7 @@ def test_scores_that_are_none_of_the_metric_are_refused(past: Folder) -> None:
     path = next(past.path.rglob("main.json"))
     saved = json.loads(path.read_text("utf-8"))
     saved["samples"][1]["scores"]["f1"] = 5.0
+    saved["metrics"]["f1"]["mean"] = 3.0  # of 1 and 5
     path.write_text(json.dumps(saved), "utf-8")
     (problem,) = past.refused(HEAD + MAIN + rows(*NOW))
     assert (
