@@ -7,7 +7,7 @@ dataclass of its own that has more fields.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_rageval.model.comparison import Comparison, Ranking
@@ -28,6 +28,7 @@ from pytest_rageval.model.value import (
     LeftOut,
     Outcome,
     Value,
+    own,
 )
 
 
@@ -87,6 +88,13 @@ class Sample:
         """The nuggets of the importance ``vital``, None if there is none."""
         nuggets = self.nuggets or ()
         return tuple(one for one in nuggets if one["importance"] == "vital") or None
+
+
+def own_sample(sample: Sample) -> Sample:
+    """Return a copy for users' code: what it changes changes nothing for others."""
+    names = ("metadata", "reference_ids", "answer_checks", "history", "nuggets")
+    found = ((name, getattr(sample, name)) for name in names)
+    return replace(sample, **{name: own(value) for name, value in found if value is not None})
 
 
 @dataclass(frozen=True, slots=True)

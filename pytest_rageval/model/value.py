@@ -152,6 +152,18 @@ NOTHING: Final[Mapping[str, Any]] = _Nothing()
 """The one empty mapping that all values without entries share: 100,000 samples are many dicts."""
 
 
+def own(value: Any) -> Any:
+    """Return a copy of nested mappings and lists, which users' code may change.
+
+    Any other value, such as an object of a hook, is the same one.
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(own, value))
+    if type(value) in (dict, MappingProxyType, _Nothing):
+        return {name: own(one) for name, one in value.items()}
+    return value
+
+
 _CELLS: Final = frozenset([str, bool, int, type(None)])
 
 

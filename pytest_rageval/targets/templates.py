@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import Sample
-from pytest_rageval.model.value import texts_in
+from pytest_rageval.model.result import own_sample
+from pytest_rageval.model.value import own, texts_in
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF, OF_ANSWERS
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.text.json_value import change_texts
@@ -196,13 +197,14 @@ def arguments_of(
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions in C do not say
-        return (lambda sample: ([question_of(sample)], dict(options))), False
+        return (lambda sample: ([question_of(sample)], own(dict(options)))), False
     _check_options(signature, options)
     sources = _sources([part for name, part in signature.parameters.items() if name not in options])
     positional, of_rest = _by_position(signature, options)
 
     def arguments(sample: Sample) -> tuple[list[Any], dict[str, Any]]:
-        filled = {name: value for name, value in options.items() if name not in of_rest}
+        sample, given = own_sample(sample), own(dict(options))
+        filled = {name: value for name, value in given.items() if name not in of_rest}
         for parameter, source in sources:
             has_default = parameter.default is not inspect.Parameter.empty
             if source == HISTORY and has_default and not sample.history:
@@ -210,7 +212,7 @@ def arguments_of(
             filled[parameter.name] = _argument(sample, source)
         last = max((at for at, one in enumerate(positional, 1) if one.name in filled), default=0)
         by_position = [filled.pop(one.name, one.default) for one in positional[:last]]
-        return by_position, {**filled, **of_rest}
+        return by_position, {**filled, **{name: given[name] for name in of_rest}}
 
     return arguments, any(source in (SAMPLE, HISTORY) for _, source in sources)
 

@@ -15,6 +15,8 @@ from pytest_rageval.errors import RagevalError, describe_error, error_line, shor
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.model.result import own_sample
+from pytest_rageval.model.value import own as own_values
 from pytest_rageval.redaction import Redactor
 
 
@@ -69,7 +71,7 @@ class CustomFunction:
         given = dict.fromkeys(call.signature.gives, context)
         positional, named = call.signature.arguments(own(sample))
         try:
-            returned = call.function(*positional, **named, **given, **call.keywords)
+            returned = call.function(*positional, **named, **given, **own_values(call.keywords))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -94,7 +96,7 @@ class CustomCoroutine:
         given = {name: self._argument(name, models) for name in gives}
         positional, named = call.signature.arguments(own(sample))
         try:
-            work = call.function(*positional, **named, **given, **call.keywords)
+            work = call.function(*positional, **named, **given, **own_values(call.keywords))
             returned = await within(_whole(work), self._timeout_s)
         except OverdueError as error:
             raise TimeoutError(f"no score after {self._timeout_s:g} s") from error
@@ -120,8 +122,8 @@ async def _whole(work: Any) -> object:
 
 def own(sample: Sample) -> Sample:
     """Return a copy that a user's function may change: reports and slices read the metadata."""
-    # Also where it is empty: rows without metadata share one mapping, which stays empty.
-    return replace(sample, metadata=copy.deepcopy(dict(sample.metadata)))
+    # What a hook has put into the metadata, such as an array, is copied, too.
+    return replace(own_sample(sample), metadata=copy.deepcopy(dict(sample.metadata)))
 
 
 def says_secret(error: BaseException, hide: Redactor) -> bool:

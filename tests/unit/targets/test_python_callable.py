@@ -124,6 +124,23 @@ def test_options_go_to_every_call() -> None:
 
 
 @pytest.mark.parametrize(
+    "function",
+    [
+        lambda sample, of: sample.metadata.pop("lang") + of.pop("k"),
+        lambda question, metadata, of: metadata.pop("lang") + of.pop("k"),
+        lambda question, metadata, **rest: metadata.pop("lang") + rest["of"].pop("k"),
+    ],
+)
+def test_what_a_function_changes_changes_nothing_for_others(function: Callable[..., Any]) -> None:
+    """The metadata tell the slices; a second call gets the same options."""
+    sample, target = Sample("s", question="q", metadata={"lang": "e"}), {"of": {"k": "n"}}
+    asked = CallableTarget(function, target)
+    for _ in range(2):
+        assert asyncio.run(asked.answer(sample)).text == "en"
+    assert (sample.metadata, target) == ({"lang": "e"}, {"of": {"k": "n"}})
+
+
+@pytest.mark.parametrize(
     ("function", "options", "text"),
     [
         (lambda question, k, /: f"{question} {k}", {"k": 5}, "Where? 5"),

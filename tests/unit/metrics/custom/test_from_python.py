@@ -466,6 +466,23 @@ class TestParametersWithADefault:
         assert score(first, sample=Sample("s", references=("x",))).value == 0.1
         assert defined(first).info.needs == set()
 
+    def test_what_a_function_changes_changes_nothing_for_others(self) -> None:
+        def spoils(sample: Any, *, of: Any) -> float:
+            sample.reference_ids.clear()
+            sample.history[0].clear()
+            sample.metadata["kinds"].clear()
+            return float(of.pop("k"))
+
+        fields: dict[str, Any] = {"reference_ids": {"d": 1}, "history": ({"role": "user"},)}
+        fields["metadata"] = {"kinds": ["a"]}
+        sample, options = Sample("s", **fields), {"of": {"k": 1}}
+        definition = defined(spoils)
+        made: Any = definition.make("shown", definition.options.model_validate(options))
+        assert [made.score(sample, ScoringContext()).value for _ in range(2)] == [1.0, 1.0]
+        assert sample == Sample(
+            "s", reference_ids={"d": 1}, history=({"role": "user"},), metadata={"kinds": ["a"]}
+        )
+
     def test_tags_and_metadata_that_a_row_lacks_have_theirs(self) -> None:
         def kinds(tags: Any = ("none",), metadata: Any = None) -> bool:
             return (tags, metadata) == (("none",), None)
