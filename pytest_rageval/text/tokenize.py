@@ -11,6 +11,7 @@ import re
 import string
 import sys
 import unicodedata
+import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
@@ -88,6 +89,15 @@ def _cjk_run() -> re.Pattern[str]:
 @cache
 def _character_or_word() -> re.Pattern[str]:
     return re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
+
+
+def jieba_digest() -> str:
+    """Return a digest of jieba's words as they are now, with those that ``add_word`` added."""
+    jieba = import_module("jieba")
+    jieba.setLogLevel(logging.WARNING)
+    jieba.initialize()
+    digests = (zlib.crc32(f"{word} {freq}".encode()) for word, freq in jieba.dt.FREQ.items())
+    return f"{sum(digests):x}"  # a sum: the order in which words were added says nothing
 
 
 def require_tokenizer(name: str) -> None:

@@ -20,6 +20,7 @@ from pytest_rageval.errors import describe_error
 from pytest_rageval.model import LeftOut, Sample, Score, plain_details
 from pytest_rageval.scenario.schema import EmptyAnswer
 from pytest_rageval.text.codec import as_json
+from pytest_rageval.text.tokenize import jieba_digest
 
 Remark = tuple[str | None, Any, str | None, LeftOut | None]
 """Of a score: its reason, details and error, and what decides that its metric does not apply."""
@@ -28,12 +29,18 @@ Remark = tuple[str | None, Any, str | None, LeftOut | None]
 _LEVEL: Final = 1
 
 
+def splits_by_jieba(metric: BoundMetric) -> bool:
+    """Return whether scores depend on jieba's words, to which a process may have added some."""
+    return "tokenizer=jieba" in metric.column.definition
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """What a worker makes metrics from: all of a scenario that they depend on, and no data.
 
     ``definitions`` are what their scores mean here, by name: there they must mean the same, and
-    the modules of the user's own must have the same ``digests``.
+    the modules of the user's own must have the same ``digests``. ``words`` is the digest of
+    jieba's, "" where no metric splits by it.
     """
 
     source: MetricSource
@@ -42,6 +49,7 @@ class Recipe:
     digests: Mapping[str, str]
     empty_answer: EmptyAnswer | None
     answers: AnswerRules | None
+    words: str = ""
 
     @classmethod
     def of(
@@ -56,7 +64,8 @@ class Recipe:
         definitions = {metric.column.name: metric.column.definition for metric in metrics}
         positions = tuple(metric.position for metric in metrics)
         digests = digests_of(source, metrics)
-        return cls(source, positions, definitions, digests, empty_answer, answers)
+        words = jieba_digest() if any(map(splits_by_jieba, metrics)) else ""
+        return cls(source, positions, definitions, digests, empty_answer, answers, words)
 
     def pack(self) -> bytes:
         """Return it as bytes."""

@@ -17,7 +17,6 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 import pytest_rageval
-from pytest_rageval.engine.module_digests import own_metrics
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.remote.packing import (
     Recipe,
@@ -25,6 +24,7 @@ from pytest_rageval.engine.remote.packing import (
     Scored,
     pack_samples,
     scores_alone,
+    splits_by_jieba,
     unpack_reply,
 )
 from pytest_rageval.engine.remote.worker import score_packed
@@ -331,7 +331,7 @@ _COMPARED: Final = 3
 
 
 class Comparison:
-    """Compares scores of the workers with ours, for each metric of the user's own.
+    """Compares scores of the workers with ours: metrics of the user's own, and those by jieba.
 
     Of the samples that have what it needs: the first three, the one in the middle and the last.
     """
@@ -339,7 +339,9 @@ class Comparison:
     def __init__(self, plan: Plan, samples: Sequence[Sample]) -> None:
         self._plan = plan
         self._due: dict[int, set[str]] = {}
-        for metric in own_metrics(plan.runs_elsewhere):
+        for metric in plan.runs_elsewhere:
+            if metric.is_built_in and not splits_by_jieba(metric):
+                continue
             whole = [sample.index for sample in samples if not missing_fields(sample, metric.info)]
             for index in (*whole[:_COMPARED], *whole[len(whole) // 2 :][:1], *whole[-1:]):
                 self._due.setdefault(index, set()).add(metric.column.name)

@@ -29,11 +29,17 @@ from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.loader import LoadedScenario
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.text.tokenize import jieba_digest
 
 _KEPT: Final = 16
 _ADVICE: Final = (
     "Workers import your metrics themselves: put a metric of your own into a module that they can "
     "import, and name it by {use: 'module:function'}"
+)
+
+_OTHER_WORDS: Final = (
+    "the worker's jieba has other words than this process: nothing that conftest.py adds is there; "
+    "add them in a module that workers import, such as that of a metric of your own"
 )
 
 
@@ -100,6 +106,8 @@ def _make(recipe: Recipe) -> Plan | Refused:
         return Refused(f"{said.rstrip('.')}. {_ADVICE}")
     if module := other_module(recipe.digests):
         return Refused(f"the worker has {module}: restart the worker, or give it the same file")
+    if recipe.words and recipe.words != jieba_digest():
+        return Refused(_OTHER_WORDS)
     other = [text for metric in metrics if (text := _difference(metric, recipe))]
     if other:
         return Refused("; ".join(other))

@@ -159,6 +159,19 @@ def test_more_than_the_number_is_compared(
     assert told in found.difference(made.asked_samples[0], {"moody": there})
 
 
+@pytest.mark.parametrize(("tokenizer", "is_compared"), [("jieba", True), ("char", False)])
+def test_a_metric_that_splits_by_jieba_is_compared(
+    tokenizer: str, is_compared: bool, plan: MakePlan
+) -> None:
+    """Whatever a process changes in jieba, beside its words: f1 of equal texts is 1 here."""
+    pytest.importorskip("jieba")
+    row = "[{answer: 石墨烯, references: [石墨烯]}]"
+    made = plan(f"name: s\nmetrics: [{{f1: {{tokenizer: {tokenizer}}}}}]\ndataset: {row}\n")
+    found = sending.Comparison(made, made.asked_samples)
+    told = found.difference(made.asked_samples[0], {"f1": Score("f1", 0.5)})
+    assert ("is 0.5 in the worker and 1 here" in told) == is_compared
+
+
 def test_threads_of_one_process_call_a_users_metric_one_at_a_time(plan: MakePlan) -> None:
     rows = [{"id": f"q{at}", "answer": "x"} for at in range(8)]
     metrics = [{"use": "worker_metrics:scratch"}]

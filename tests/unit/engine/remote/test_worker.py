@@ -105,6 +105,22 @@ def test_a_metric_that_means_something_else_there_is_refused(recipe: Recipe) -> 
     assert refusal(replace(recipe, definitions=changed)).startswith("'em v7 ()' is 'em v1 (")
 
 
+def test_words_that_only_one_process_has_added_to_jieba_are_refused(plan: MakePlan) -> None:
+    """As in conftest.py: the one sample that has them need not be among those compared."""
+    jieba = pytest.importorskip("jieba")
+    head = "name: s\ndataset: [{answer: x, references: [x]}]\nmetrics: [em, {f1: {tokenizer: "
+    with pytest.MonkeyPatch.context() as here:
+        jieba.initialize()
+        here.setattr(jieba.dt, "FREQ", dict(jieba.dt.FREQ))
+        here.setattr(jieba.dt, "total", jieba.dt.total)
+        jieba.add_word("石墨烯电池")
+        recipe = recipe_of(plan(head + "jieba}}]\n"))
+        assert isinstance(score(recipe), Scored)
+        assert recipe_of(plan(head + "char}}]\n")).words == ""
+    again = replace(recipe, positions=(1,), definitions={})  # as another worker gets it
+    assert refusal(again).startswith("the worker's jieba has other words than this process: ")
+
+
 def test_a_module_of_another_text_is_refused(plan: MakePlan) -> None:
     """A worker that loaded it before the file changed, or has a copy of it elsewhere."""
     code = "def polite(sample):\n    return {}\n"
