@@ -375,7 +375,7 @@ def _is_equal(one: Any, other: Any) -> bool:
     """Return whether two values are equal, also where a table has one as text, or a day as time."""
     try:
         return bool(_plain(one) == _plain(other)) or float(one) == float(other)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

@@ -26,9 +26,9 @@ _REFUSALS: Final = {
     language: re.compile("|".join(_PHRASES[f"refusals_{language}"])) for language in ("en", "zh")
 }
 """English ones are for texts in small letters: to ignore the case costs half as much again."""
-_COURTESY, _BESIDE, _TOPIC_EN, _CONCEDED, _CONDITION, _NO_RULE = (
+_COURTESY, _BESIDE, _TOPIC_EN, _CONCEDED, _CONDITION, _NO_RULE, _NAMES_IT = (
     re.compile(_PHRASES[name][0], re.IGNORECASE)
-    for name in ("courtesy", "beside", "topic_en", "conceded", "condition", "no_rule")
+    for name in ("courtesy", "beside", "topic_en", "conceded", "condition", "no_rule", "names_it")
 )
 _TOPIC_ZH, _NEGATED_ZH, _STATES_ZH = (
     re.compile(_PHRASES[name][0]) for name in ("topic_zh", "negated_zh", "states_zh")
@@ -308,7 +308,8 @@ def _said(sentence: str, rule: RefusalRule) -> Literal["refused", "partial", "an
     # What a condition or a concession does not find is a refusal only if the rest of it is one.
     told = _CONDITION.sub(lambda found: "" if refuses(found[0]) else found[0], plain)
     told = told.strip(_TRIMMED)
-    if told and not refuses(told) and not _NO_RULE.match(told):
+    names_it = _NAMES_IT.match(told[:1].lower() + told[1:])
+    if names_it and not refuses(told) and not _NO_RULE.match(told):
         return "beside"
     divided = _CONCEDED.sub(lambda it: f"{it[1]};" if refuses(it[1]) else it[0], plain)
     parts = [part.strip(_TRIMMED) for part in _clauses(divided)]

@@ -307,7 +307,7 @@ def _has(answer: str, text: str, *, at_start: bool = False) -> bool:
     return bool(found.match(answer) if at_start else found.search(answer))
 
 
-_NO_WORD: Final = "(?<![0-9A-Za-z])"
+_NO_WORD: Final = "(?<![0-9A-Za-z%°℃€$£¥)])(?<![0-9%°℃€$£¥] )"
 _NO_MORE: Final = "(?![0-9A-Za-z])"
 
 
