@@ -136,27 +136,12 @@ def _pandas_split(document: Mapping[str, Any]) -> list[Any] | None:
     twice = [name for name, count in Counter(map(str, columns)).items() if count > 1]
     if twice:
         raise NoRowsError(f"'columns' names a column twice: {_quoted(twice)}; rename one of them")
-    rows = [
+    return [
         dict(zip(map(str, columns), row, strict=True))
         if isinstance(row, list) and len(row) == width
         else row
         for row in data
     ]
-    labels = document.get("index")
-    return _with_ids(rows, labels if isinstance(labels, list) else [], map(str, columns))
-
-
-def _with_ids(rows: list[Any], labels: Sequence[Any], columns: Iterable[str]) -> list[Any]:
-    """Return the rows with their labels as ``id``: texts, each once, and not the rows' numbers.
-
-    A column of ids comes before the labels.
-    """
-    are_texts = all(isinstance(label, str) and label.strip() for label in labels)
-    is_each_once = are_texts and len(set(labels)) == len(labels) == len(rows)
-    if not is_each_once or all(map(str.isdigit, labels)) or "id" in _fields(columns):
-        return rows
-    pairs = zip(rows, labels, strict=True)
-    return [{**row, "id": label} if isinstance(row, dict) else row for row, label in pairs]
 
 
 def _columns(document: Mapping[str, Any]) -> list[Any] | None:
@@ -180,8 +165,7 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
     is_numbered = all(map(str.isdigit, keys)) and not any(map(str.isdigit, document))
     if not is_numbered and (not _has_field(document) or _has_field(keys)):
         return None
-    rows = [{name: column[key] for name, column in document.items()} for key in keys]
-    return _with_ids(rows, keys, document)
+    return [{name: column[key] for name, column in document.items()} for key in keys]
 
 
 def _is_table(document: Mapping[str, Any]) -> bool:

@@ -51,29 +51,6 @@ def test_shapes_that_are_read_by_themselves(samples: Samples, document: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("labels", "more", "ids"),
-    [
-        (["s-1", "s-2"], {}, ["s-1", "s-2"]),
-        (["s-1", "s-2"], {"Sample ID": ["own", "two"]}, [None, None]),
-        (["s-1", "s-1"], {}, [None, None]),
-        (["0", "1"], {}, [None, None]),
-        ([0, 1], {}, [None, None]),
-    ],
-)
-def test_labels_of_a_data_frame_that_are_texts_are_ids(
-    labels: list[Any], more: dict[str, list[str]], ids: list[str | None]
-) -> None:
-    """They were lost, and a run compared rows by their number; numbers are those of the rows."""
-    columns = {"question": ["q1", "q2"], "answer": ["a", "b"], **more}
-    data = [list(row) for row in zip(*columns.values(), strict=True)]
-    split = {"columns": [*columns], "index": labels, "data": data}
-    assert [row.get("id") for row in rows_in(split, None, "dataset")] == ids
-    if len({*labels}) == len(labels):
-        cells = {name: dict(zip(map(str, labels), of, strict=True)) for name, of in columns.items()}
-        assert [row.get("id") for row in rows_in(cells, None, "dataset")] == ids
-
-
-@pytest.mark.parametrize(
     "beside",
     [
         {"labels": ["x", "y"]},
