@@ -143,13 +143,13 @@ def _refuse_foreign(
 
 
 def _warn_of_half(binding: Binding, metrics: Sequence[BoundMetric]) -> None:
-    """Say it where gates bound only one of two faults: refusing more, or less, then pays."""
+    """Say it where a gate bounds one of two faults: refusing more, or less, then pays."""
     gated = set(binding.scenario.gates) & {metric.column.name for metric in metrics}
     for name, other in (
         ("over_refusal", "missed_refusal"),
         ("missed_refusal", "over_refusal"),
     ):
-        if name in gated and gated.isdisjoint({other, "refusal"}):  # which has both faults
+        if name in gated and other not in gated:
             answers = "answers" if name == "over_refusal" else "refuses"
             binding.warnings.append(
                 f"gates: {name} alone is met by a system that {answers} everything; "

@@ -1083,25 +1083,3 @@ def test_a_label_that_a_row_lacks_is_not_said_by_the_row(run: RunOf) -> None:
     text = f"name: s\ncitations: true\nmetrics: [source_recall]\n{gates}\n"
     found = run(f"{text}dataset: {json.dumps(rows)}\n")
     assert [gate.outcome for gate in found.gates][:2] == ["failed", "failed"]
-
-
-@pytest.mark.parametrize(
-    ("gates", "other"),
-    [
-        ("over_refusal: 0.1", "missed_refusal"),
-        ("missed_refusal: 0.1", "over_refusal"),
-        ("over_refusal: 0.1, missed_refusal: 0.1", ""),
-        ("over_refusal: 0.1, refusal: 0.9", ""),
-        ("refusal: 0.9", ""),
-    ],
-)
-def test_a_gate_on_one_of_two_faults_is_told_to_bound_the_other(
-    plan: PlanOf, gates: str, other: str
-) -> None:
-    """Unless ``refusal``, which has both faults, has a gate of its own."""
-    metrics = "metrics: [refusal, over_refusal, missed_refusal]"
-    row = "dataset: [{answer: a, answerable: true}, {answer: b, answerable: false}]"
-    said = plan(f"name: s\n{metrics}\ngates: {{{gates}}}\n{row}\n").info.warnings
-    assert [warning.rpartition("; ")[2] for warning in said] == [f"bound {other}, too"] * bool(
-        other
-    )
