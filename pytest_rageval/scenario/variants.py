@@ -18,7 +18,7 @@ from pytest_rageval.scenario.short_forms import (
     expanded_short_form,
     type_of_target,
 )
-from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.scenario.yaml.tree import YamlTree, dotted
 
 VARIANTS: Final = "variants"
 """The key that holds them."""
@@ -187,8 +187,8 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         # A bare value is short for one key where a mapping is, or would be.
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value
-    is_refused = path[0] == "gates" and path[1:] not in ((), ("no_regression",))
-    if given == {} and known and not is_refused and _AS_GIVEN.isdisjoint(path[:-1]):
+    if given == {} and known and _AS_GIVEN.isdisjoint(path[:-1]):
+        _refuse_inner(path, tree, at)
         return  # nothing is laid over: null removes
     if isinstance(given, dict) and given and known is not None:
         keys = list(given)
@@ -199,6 +199,14 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
             yield from _laid((*path, key), given[key], known.get(key, ABSENT), tree, below)
     else:
         yield Override(path, value, tree.where(at), written_at=at)
+
+
+def _refuse_inner(path: Steps, tree: YamlTree, at: Steps) -> None:
+    """Note an empty mapping over one with keys, unless at the top: it may be meant to remove."""
+    found = f"{dotted(at)}: {{}} removes nothing: leave it out, or write null to remove"
+    is_noted = any(noted.message == found for noted in tree.problems)  # for labels
+    if len(path) > 1 and not is_noted:
+        tree.problem(at, found)
 
 
 def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:

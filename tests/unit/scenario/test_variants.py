@@ -97,32 +97,33 @@ def test_nothing_in_a_mapping_removes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "variant", "expected"),
+    ("section", "variant", "at"),
     [
-        ("dataset: {path: a, key_map: {answer: b}}", "{key_map: {}}", None),
-        ("judge: {model: a, extra_body: {seed: 1}}", "{extra_body: {}}", None),
-        ("target: {url: 'http://a', headers: {X: y}}", "{headers: {}}", None),
-        ("models: {a: {base_url: 'http://p/v1'}}", "{a: {}}", None),
+        ("dataset: {path: a, key_map: {answer: b}}", "{key_map: {}}", "key_map"),
+        ("judge: {model: a, extra_body: {seed: 1}}", "{extra_body: {}}", "extra_body"),
+        ("target: {url: 'http://a', headers: {X: y}}", "{headers: {}}", "headers"),
+        ("target: {url: 'http://a', body: {q: 1}}", "{body: {}}", "body"),
+        ("target: {use: 'm:f', options: {k: 1}}", "{options: {}}", "options"),
+        ("models: {a: {base_url: 'http://p/v1'}}", "{a: {}}", "a"),
+        ("gates: {no_regression: {mode: non_inferior}}", "{no_regression: {}}", "no_regression"),
+        ("gates: {em: 0.5}", "{em: {}}", "em"),
+        # At the top it keeps, within what is passed on as it is it is a value, over nothing both.
         ("human: [a.csv]", "{}", None),
-        ("gates: {no_regression: {mode: non_inferior}}", "{no_regression: {}}", None),
-        ("gates: {em: 0.5}", "{em: {}}", {"em": {}}),  # which is refused
-        # What is passed on as it is: nothing is a value there.
-        (
-            "target: {url: 'http://a', body: {f: {k: 1}}}",
-            "{body: {f: {}}}",
-            {"url": "http://a", "body": {"f": {}}},
-        ),
+        ("target: {url: 'http://a', body: {f: {k: 1}}}", "{body: {f: {}}}", None),
+        ("target: {url: 'http://a', headers: {}}", "{headers: {}}", None),
+        ("target: {url: 'http://a', body: {q: 1}}", "{use: 'm:f', options: {}}", None),
     ],
 )
-def test_nothing_removes_nothing_in_inner_mappings_either(
-    section: str, variant: str, expected: Any
+def test_nothing_in_an_inner_mapping_is_refused_where_there_is_something(
+    section: str, variant: str, at: str | None
 ) -> None:
-    """Without its ``key_map`` a variant judged another column, and passed."""
+    """It emptied ``key_map``, and a variant judged another column; or was the base unsaid."""
     name = section.partition(":")[0]
     base = f"name: bot\nmetrics: [em]\n{section}\n"
     base += "" if name == "dataset" else "dataset: a.jsonl\n"
-    found, bare = laid(f"{{{name}: {variant}}}", base), laid("{}", base)
-    assert found[name] == (bare[name] if expected is None else expected)
+    _, problems = inspected(f"{base}variants: {{v: {{{name}: {variant}}}, w: {{}}}}\n", "v")
+    said = f"variants.v.{name}.{at}: {{}} removes nothing: leave it out, or write null to remove"
+    assert [said in problem.message for problem in problems] == [True] * (at is not None)
 
 
 def test_a_variant_is_laid_over_keys_of_other_systems() -> None:
