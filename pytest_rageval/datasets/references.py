@@ -13,21 +13,23 @@ from pytest_rageval.scenario.column_names import name_key
 _ROLES: Final = ("answer", "text", "value", "content")
 """The keys under which an object may have the right answer."""
 
-_MARKS: Final = frozenset(("correct", "iscorrect", "isright", "isvalid", "isanswer", "istrue"))
-"""The keys that say whether an alternative is a right answer, and mean nothing else."""
-
-_WORDS: Final = frozenset(("right", "valid", "label"))
-"""As ``_MARKS``, but they may mean something else, as an edge or a date: only a no counts."""
+_MARKS: Final = frozenset(
+    {"correct", "right", "valid", "iscorrect", "isright", "isvalid", "isanswer", "istrue", "label"}
+)
+"""The keys that may say whether an alternative is a right answer: only a clear no counts."""
 
 _TURNED: Final = frozenset(("wrong", "iswrong", "incorrect", "isincorrect", "invalid", "isinvalid"))
-_YES: Final = frozenset(
-    {"true", "yes", "y", "t", "ja", "oui", "si", "sí", "on", "ok", "correct", "right", "valid"}
-    | {"是", "是的", "对", "正确", "√", "✓", "✔"}
+YES: Final = frozenset(
+    {"true", "yes", "y", "t", "on", "ok", "ja", "wahr", "oui", "vrai", "si", "sí", "да", "correct"}
+    | {"right", "valid", "是", "是的", "对", "正确", "√", "✓", "✔", "✅"}
 )
-_NO: Final = frozenset(
-    {"false", "0", "0.0", "no", "wrong", "incorrect", "错", "错误", "不对", "不正确"}
+_LETTERS: Final = frozenset({"n", "f", "off", "否", "不", "不是"})
+"""What says no, but in ``label`` may be a label."""
+
+NO: Final = _LETTERS | (
+    {"false", "no", "nein", "falsch", "non", "faux", "não", "нет", "wrong", "incorrect"}
+    | {"错", "错误", "不对", "不正确", "✗", "✘", "❌"}
 )
-_NO_BUT_IN_LABELS: Final = frozenset({"n", "f", "否", "不", "不是"})
 
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
@@ -82,8 +84,9 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     if wrong:
         raise BadValueError(
             f"a reference is an object with {wrong!r}: {shorten(repr(part[wrong]))}, so it is no "
-            "right answer; name a column with the right ones alone, or the path to the text, "
-            f"COLUMN[*].text, if {wrong!r} says something else"
+            f"right answer; name a column with the right ones alone, or, if {wrong!r} says "
+            "something else, the path to the text, COLUMN.text, or of objects in a list "
+            "COLUMN[*].text"
         )
     held = {key: part[key] for key in _ROLES if key in part}
     filled = {key: value for key, value in held.items() if not _is_blank(value)}
@@ -121,17 +124,15 @@ def with_aliases(
 def _says_no(mark: str, value: Any) -> bool:
     said = str(value).strip(" \t\n.。!！").lower()
     if mark in _TURNED:
-        return said in _YES or said in ("1", "1.0")
-    if mark in _WORDS:
-        return said in _NO or (mark != "label" and said in _NO_BUT_IN_LABELS)
-    if mark not in _MARKS or isinstance(value, list | tuple | Mapping) or _is_blank(value):
-        return False
-    return said not in _YES and not _is_above_0(said)
+        return said in YES or said in ("1", "1.0")
+    if mark == "label":
+        return said in NO - _LETTERS or said in ("0", "0.0")
+    return mark in _MARKS and (said in NO or _is_at_most_0(said))
 
 
-def _is_above_0(text: str) -> bool:
+def _is_at_most_0(text: str) -> bool:
     try:
-        return float(text) > 0
+        return float(text) <= 0
     except ValueError:
         return False
 

@@ -57,15 +57,18 @@ def test_references_in_objects_are_read_by_role(
 
 SAY_NO = (
     ("isCorrect", False), ("Correct", "N"), ("is_correct", 0), ("correct", "F"), ("correct", "no."),
-    ("correct", "错误"), ("correct", "不是"), ("correct", "partly"), ("isAnswer", False),
-    ("is_true", False), ("isWrong", True), ("incorrect", "yes"), ("Label", "incorrect"),
-    ("Label", "no"), ("valid", "f"), ("right", 0),
+    ("correct", "错误"), ("correct", "不是"), ("correct", "nein"), ("isAnswer", False),
+    ("correct", "❌"), ("correct", "-1"), ("correct", 0.0), ("is_true", False), ("isWrong", True),
+    ("incorrect", "yes"), ("Label", "incorrect"), ("Label", "no"), ("valid", "f"), ("right", 0),
 )  # fmt: skip
 SAY_NO_NO = (
     ("isCorrect", True), ("correct", "Yes."), ("correct", "对"), ("correct", 3), ("correct", None),
     ("correct", " "), ("correct", float("nan")), ("correct", "0.5"), ("correct", {"by": "no"}),
     ("correction", "no"), ("Label", "n"), ("label", "F"), ("label", "否"), ("right", 120),
     ("right", "edge"), ("valid", "2024-01-01"), ("wrong", False), ("incorrect", "Milan"),
+    ("correct", "✅"), ("correct", "✔️"), ("correct", "wahr"), ("correct", "n/a"),
+    ("correct", "100%"), ("correct", "Rome"), ("correct", "B"), ("correct", "partly"),
+    ("label", -1), ("wrong", "n/a"),
 )  # fmt: skip
 
 
@@ -86,7 +89,7 @@ SAY_NO_NO = (
             ([{"text": "Rome", key: mark}], f"an object with '{key}': {mark!r}, so it is no right")
             for key, mark in SAY_NO
         ),
-        ([{"text": "Rome", "label": 0}], "the path to the text, COLUMN"),
+        ([{"text": "Rome", "label": 0}], "the path to the text, COLUMN.text, or of objects"),
         *(([{"text": "Rome", key: mark}], None) for key, mark in SAY_NO_NO),
     ],
 )
