@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
 from pytest_rageval.datasets.base import row_place
-from pytest_rageval.datasets.cells import is_missing, value_or_text
+from pytest_rageval.datasets.cells import is_filled, is_missing, value_or_text
 from pytest_rageval.datasets.id_cells import GRADE_KEYS, items
+from pytest_rageval.datasets.references import NO, YES
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE, NO_GRADE
@@ -32,7 +33,6 @@ _COUNTS: Final = frozenset({"id", "ids", "index", "rank", "position", "page", "p
 """The last words of names of numbers that are no grade."""
 
 FLAGS: Final = {"true": 1, "false": 0}
-_WORDS: Final = {**FLAGS, "yes": 1, "no": 0, "y": 1, "n": 0, "是": 1, "否": 0}
 
 
 def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | None:
@@ -48,10 +48,7 @@ def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | No
 def said_of_ids(source: ReadRows, *, is_merged: bool) -> tuple[list[str], list[Doubt]]:
     """Return what to say of the ids of rows and their grades, and what may be meant instead."""
     warnings = [*_unread_grades(source, is_merged=is_merged), *_joined_ids(source)]
-    doubts = [*_grade_doubts(source, is_merged=is_merged)]
-    if source.spec.key_map.get(GRADE) != NO_GRADE:
-        doubts += _of_objects(source, "reference_contexts")
-    return warnings, doubts
+    return warnings, [*_grade_doubts(source, is_merged=is_merged)]
 
 
 def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
@@ -71,7 +68,7 @@ def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
         yield from _of_merged(source, columns)
     elif not any(_has_grades(row.fields.get(name)) for row in source.rows for name in used):
         yield from _of_single(source, columns)
-    yield from _of_objects(source, "reference_ids")
+    yield from _of_objects(source, used)
 
 
 def _unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
@@ -147,51 +144,41 @@ def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
             )
 
 
-def _of_objects(source: ReadRows, field: str) -> Iterator[Doubt]:
+def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
     """Yield a doubt for each key of expected documents that seems to say which is not relevant.
 
     Its values are whole numbers, or words for yes and no, some of them above 0 and some not; of a
     flag, all may say no.
     """
-    for key, texts in _said_in_objects(source, field).items():
-        values = [_whole(_WORDS.get(text, text)) for text in texts]
-        numbers = [value for value in values if value is not None]
-        says_no = len(numbers) == len(values) and min(numbers) <= 0
+    for key, texts in _said_in_objects(source, used).items():
+        numbers = [number for text in texts if (number := _whole(text)) is not None]
+        says_no = len(numbers) == len(texts) and min(numbers) <= 0
         if says_no and (max(numbers) > 0 or _is_flag(name_key(key))):
-            flags = ", 1 for true and 0 for false" if _WORDS.keys() & {*texts} else ""
-            is_of_ids = field == "reference_ids"
-            cure = f"call it 'grade'{flags}" if is_of_ids else "name a column without them"
+            flags = "" if (YES | NO).isdisjoint(texts) else ", 1 for true and 0 for false"
             yield _doubt(
                 source,
-                f"{key!r} in the objects of {field!r} is not read: as grades, its values of 0 or "
-                f"below say that a document is not relevant. If they are, {cure}; else write "
-                f"{_map(source, NO_GRADE)}",
-                field,
+                f"{key!r} in the objects of 'reference_ids' is not read: as grades, its values of "
+                "0 or below say that a document is not relevant. If they are, call it 'grade'"
+                f"{flags}; else write {_map(source, NO_GRADE)}",
             )
 
 
-def _said_in_objects(source: ReadRows, field: str) -> Mapping[str, list[str]]:
+def _said_in_objects(source: ReadRows, used: Sequence[str]) -> Mapping[str, list[str]]:
     """Return what the keys that may hold grades say, in lower case; none of objects with grades."""
     said: dict[str, list[str]] = {}
-    is_of_ids = field == "reference_ids"
-    read = GRADE_KEYS if is_of_ids else ()
-    used = [name for name in source.columns_read(field) if name in source.columns]
     for cell in (row.fields.get(name) for row in source.rows for name in used):
         gold = value_or_text(cell) if isinstance(cell, str) and "{" in cell else cell
-        alone = [] if is_of_ids else [gold]
-        for part in items(gold) if isinstance(gold, list | tuple) else alone:
-            if not isinstance(part, Mapping) or not part.keys().isdisjoint(read):
-                continue
-            for key, value in part.items():
-                for one in items(value) if _may_grade(str(key)) else ():
-                    if not is_missing(one) and str(one).strip():
-                        said.setdefault(str(key), []).append(str(one).strip().lower())
+        for part in items(gold) if isinstance(gold, list | tuple) else ():
+            if isinstance(part, Mapping) and part.keys().isdisjoint(GRADE_KEYS):
+                for key, value in part.items():
+                    if _may_grade(str(key)) and is_filled(value):
+                        said.setdefault(str(key), []).append(str(value).strip().lower())
     return said
 
 
-def _whole(value: str | float) -> float | None:
+def _whole(text: str) -> float | None:
     try:
-        number = float(value)
+        number = float(text in YES if text in YES | NO else text)
     except ValueError:
         return None
     return number if number % 1 == 0 else None
@@ -207,10 +194,10 @@ def _is_flag(name: str) -> bool:
     return not _FLAGS.isdisjoint((name, name.removeprefix("is")))
 
 
-def _doubt(source: ReadRows, message: str, field: str = "reference_ids") -> Doubt:
+def _doubt(source: ReadRows, message: str) -> Doubt:
     first = source.rows[0]
     place = row_place(source.shown, first.line, first.number)
-    return Doubt(field, place, f"{message} (in 'dataset')")
+    return Doubt("reference_ids", place, f"{message} (in 'dataset')")
 
 
 def _map(source: ReadRows, column: str) -> str:

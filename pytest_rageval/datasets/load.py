@@ -134,8 +134,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     seen = seen if second is None else second.seen_in(seen)
     ids_notes: list[str] = []
     ids_doubts: list[Doubt] = []
-    if any(map(seen.columns_read, ("reference_ids", "retrieved_ids", "reference_contexts"))):
-        # Not at the top: many data sets name no documents.
+    if seen.columns_read("reference_ids") or seen.columns_read("retrieved_ids"):
+        # Not at the top: many data sets name no ids.
         from pytest_rageval.datasets.ids import said_of_ids
 
         is_merged = spec.merge_rows is not None or (answers is not None and answers.merge_rows)
