@@ -20,7 +20,7 @@ from pytest_rageval.datasets.formats.rows_at import (
 from pytest_rageval.datasets.formats.tool_results import rows_of_tool
 from pytest_rageval.errors import listed
 from pytest_rageval.scenario.column_names import name_key, read_field
-from pytest_rageval.scenario.fields import OF_ANSWERS
+from pytest_rageval.scenario.fields import CHECK_FIELDS, OF_ANSWERS
 from pytest_rageval.scenario.yaml.tree import pair_text
 from pytest_rageval.text.codec import MAX_DEPTH
 from pytest_rageval.text.json_value import LostPathError, json_kind, parse_path
@@ -33,6 +33,7 @@ _MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
 _TEXTS_OF_ROWS: Final = frozenset({"question", "answer", "references"})
 _OF_ROWS: Final = ("answer", "references", "reference_ids", "contexts", "retrieved_ids")
 _HISTORY: Final = frozenset(map(name_key, OF_ANSWERS["history"]))
+_EXPECTED: Final = frozenset({"references", "reference_ids", "reference_contexts", *CHECK_FIELDS})
 
 
 class NoRowsError(ValueError):
@@ -214,18 +215,32 @@ def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
 def _one_row(document: Mapping[str, Any]) -> list[Any] | None:
     """Return the object itself if it is a row: a question, and a text or texts of another field.
 
-    None if rows with questions are in it, which may be the rows; earlier turns are none.
+    None if rows with questions are in it, which may be the rows; earlier turns are none. Raises
+    NoRowsError where these have what is expected of an answer, as rows have.
     """
-    turns = {name for name, part in document.items()
+    turns = {name: part for name, part in document.items()
              if name_key(str(name)) in _HISTORY and has_objects(part)}  # fmt: skip
     own = {name: part for name, part in document.items() if name not in turns}
     values = {read[0]: value for name, value in own.items() if (read := read_field(name))}
     question = values.pop("question", None)
     has_other = any(isinstance(values.get(name), str | list) for name in _OF_ROWS)
-    if not (isinstance(question, str) and question.strip() and (has_other or turns)):
+    if not (isinstance(question, str) and question.strip() and has_other):
         return None
-    columns = {name for found in row_paths(own) for name in found.columns}
-    return [dict(document)] if "question" not in _fields(columns) else None
+    others = {name: part for name, part in document.items()
+              if name not in turns or name_key(str(name)) == "input"}  # fmt: skip
+    columns = {name for found in row_paths(others) for name in found.columns}
+    if "question" in _fields(columns):
+        return None
+    for found in row_paths(turns):
+        fields = _fields(found.columns)
+        if "question" in fields and not fields.isdisjoint(_EXPECTED):
+            raise NoRowsError(
+                f"found an object that may be a row, and in {found.path!r} questions with "
+                f"{_quoted(sorted(fields & _EXPECTED))}; if the object is the row, put [ ] around "
+                f"it; if the rows are in it, write {pair_text('rows_at', found.path)}",
+                [found],
+            )
+    return [dict(document)]
 
 
 def _only_list(document: Mapping[str, Any]) -> list[Any] | None:

@@ -22,6 +22,7 @@ ROWS: list[dict[str, Any]] = [
     {"question": "q1", "answer": "a", "references": ["a"]},
     {"question": "q2", "answer": "b", "references": ["c"]},
 ]
+TURNS = [{"question": "q1", "answer": "a"}, {"question": "q2", "answer": "b"}]
 READ = [("q1", "a", ("a",)), ("q2", "b", ("c",))]
 
 
@@ -204,6 +205,11 @@ WRITE = "if the rows are in it, write {} (in 'dataset')"
         ({"data": {"rows": ROWS}}, "write rows_at: data.rows (in 'dataset')"),
         ({"my data": {"x.y": ROWS}}, 'write rows_at: "[\\"my data\\"][\\"x.y\\"]" (in'),
         ({"question": "q1"}, "found an object; one row is a list of one object: put [ ] around it"),
+        (
+            {**ROWS[0], "history": [{"question": "x", "references": ["z"]}]},
+            "in 'history' questions with 'references'; if the object is the row, put [ ] around",
+        ),
+        ({**ROWS[0], "messages": [{"question": "x", "must_include": "z"}]}, "rows_at: messages"),
         ({**ROWS[0], "a": ROWS, "b": ROWS}, "write rows_at: a or rows_at: b"),
         ({"a": 1, "b": "x"}, "found an object with 'a', 'b'"),
         ({"question": ["a", "b"], "answer": ["c"]}, "found an object"),
@@ -238,8 +244,8 @@ def test_what_is_unclear_is_refused_with_the_line_to_write(
     [
         {},
         {"passages": [{"text": "From 9 to 5."}], "n": {"x": 1}},
-        {"history": ROWS},
-        {"chatHistory": ROWS[:1], "passages": [{"text": "From 9 to 5."}]},
+        {"history": TURNS},
+        {"chatHistory": TURNS[:1], "passages": [{"text": "From 9 to 5."}]},
         {"input": [{"role": "user", "content": "Hello"}]},
     ],
 )
@@ -250,13 +256,19 @@ def test_one_object_that_is_a_row_is_one(samples: Samples, name: str, more: Any)
     assert (found.question, found.answer) == ("When?", "At nine.")
 
 
-def test_a_question_with_its_earlier_turns_is_a_row() -> None:
-    """A target is asked; the turns were read as the rows, and the question was lost."""
-    document = {"question": "And on Sunday?", "history": ROWS}
-    assert rows_in(document, None, "dataset") == [document]
-    assert rows_in({"history": ROWS}, None, "dataset") == ROWS
-    document = {"input": "And on Sunday?", "expected_output": "Closed."}
-    assert rows_in(document, None, "dataset") == [document]
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"history": ROWS},
+        {"query": "refund questions", "messages": ROWS},
+        {"query": "support", "history": TURNS},
+        {"prompt": "Answer briefly.", "input": ROWS},
+        {"prompt": "Answer briefly.", "answer": "see below", "input": ROWS},
+    ],
+)
+def test_a_caption_of_rows_is_no_row(document: dict[str, Any]) -> None:
+    """Without an answer of its own, or with rows that are no turns; the rows were lost."""
+    assert [row["question"] for row in rows_in(document, None, "dataset")] == ["q1", "q2"]
 
 
 def test_a_document_with_one_list_of_questions_is_no_row(samples: Samples) -> None:
