@@ -7,7 +7,8 @@ recognised by the names of their base classes, its own or those of ``pytest_rage
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -37,7 +38,13 @@ from pytest_rageval.metrics.custom.signature import (
 )
 from pytest_rageval.metrics.rubric import fill_prompt
 from pytest_rageval.model import PASSING, Sample, Score
-from pytest_rageval.redaction import Redactor, named_secrets, names_secret
+from pytest_rageval.redaction import (
+    Redactor,
+    is_clearly_secret,
+    looks_secret,
+    named_secrets,
+    names_secret,
+)
 from pytest_rageval.text.prompts import prompt_language
 
 if TYPE_CHECKING:
@@ -183,7 +190,7 @@ def _make(
     label: str, options: NoOptions, binding: _Binding, timeout_s: float | None, shown: str
 ) -> CustomFunction | CustomCoroutine:
     given = cast("CallOptions", options)
-    hide = Redactor(named_secrets(given.stated(), names_secret))
+    hide = Redactor(_secrets(given.stated()))
     try:
         function, keywords = binding.bind(given)
     except KeyboardInterrupt:
@@ -194,6 +201,22 @@ def _make(
     if binding.signature.is_async:
         return CustomCoroutine(label, call, timeout_s)
     return CustomFunction(label, call)
+
+
+_WORDS: Final = re.compile(r"(?=.*[^\W\d_])(?:(?:[^\W\d_]{1,20}|\d+)(?:[ _.-]+|$))+")
+"""Words and numbers: what ``key`` or ``session`` says where it is no secret."""
+
+
+def _secrets(stated: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options that are secrets: by a clear name, or by another one if they are no words.
+
+    >>> [*_secrets({"api_key": "open sesame", "key": "expected_category", "token": "0f3c9a"})]
+    ['open sesame', '0f3c9a']
+    """
+    clear = {*named_secrets(stated, lambda name: names_secret(name) and is_clearly_secret(name))}
+    for value in named_secrets(stated, names_secret):
+        if value in clear or looks_secret(value) or not _WORDS.fullmatch(value):
+            yield value
 
 
 _IGNORED: Final = ("llm_client", "model_name")

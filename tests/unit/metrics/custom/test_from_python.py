@@ -747,6 +747,26 @@ def test_a_secret_is_hidden_wherever_it_is_said(found: Any, options: dict[str, A
     assert KEY[::-1] not in said
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "is_shown"),
+    [
+        ("key", "expected_category", True),
+        ("session", "2024-spring-session", True),
+        ("token", "meta.section title", True),
+        ("key", "0f3c-9a12-b7d4", False),
+        ("token", "sk-abcdefghijklmnopqrst", False),
+        ("session", "1234567890", False),
+        ("password", "open sesame", False),
+    ],
+)
+def test_an_option_of_words_is_shown_unless_its_name_is_clear(
+    name: str, value: str, is_shown: bool
+) -> None:
+    """A reason said "no column '***'"."""
+    options = {"how": "reason", "keys": "", name: value}
+    assert (value in told(says_key, options)) == is_shown
+
+
 class TestStopping:
     def test_an_async_function_that_takes_too_long_is_stopped(self) -> None:
         async def hangs(sample: Sample) -> float:
