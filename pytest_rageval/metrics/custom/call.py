@@ -18,6 +18,7 @@ from pytest_rageval.model import Sample, Score
 from pytest_rageval.model.result import own_sample
 from pytest_rageval.model.value import own as own_values
 from pytest_rageval.redaction import Redactor
+from pytest_rageval.text.json_value import change_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,9 @@ class Call:
         """Return what the function returned as the score ``name``."""
         score = as_score(name, returned, self.hide)
         reason, error = (text and self.hide(str(text)) for text in (score.reason, score.error))
-        is_told = (reason, error) == (score.reason, score.error)
-        return score if is_told else replace(score, reason=reason, error=error)
+        details, plain = (change_texts(score.details, change) for change in (self.hide, str))
+        is_told = (reason, error, details) == (score.reason, score.error, plain)
+        return score if is_told else replace(score, reason=reason, error=error, details=details)
 
 
 class CustomFunction:

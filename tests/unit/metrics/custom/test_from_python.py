@@ -706,6 +706,8 @@ def says_key(sample: Sample, how: str, keys: str, api_key: str = KEY, **more: An
             pytest.fail(said)
         case "score":
             return Score("m", None, error=said)
+        case "details":
+            return Score("m", 0.5, details={"sent": [{"text": said}, ("a", 1)]})
         case "reason":
             return 1.0, said
         case "dict":
@@ -722,7 +724,7 @@ def told(found: Any, options: dict[str, Any]) -> str:
         scored = score(found, options)
     except RagevalError as error:
         return str(error)
-    return f"{scored.reason} {scored.error}"
+    return f"{scored.reason} {scored.error} {scored.details}"
 
 
 @pytest.mark.parametrize(
@@ -730,7 +732,7 @@ def told(found: Any, options: dict[str, Any]) -> str:
     [
         *(
             (found, {"how": how, "keys": "refund", "api_key": KEY})
-            for how in ("exit", "fail", "score", "reason", "dict", "late", "raise")
+            for how in ("exit", "fail", "score", "details", "reason", "dict", "late", "raise")
             for found in (says_key, says_key_later)
         ),
         (says_key, {"how": "raise", "keys": "refund", "client": {"api_key": KEY[::-1]}}),
