@@ -213,10 +213,14 @@ def _secrets(stated: Mapping[str, Any]) -> Iterator[str]:
     >>> [*_secrets({"api_key": "open sesame", "key": "expected_category", "token": "0f3c9a"})]
     ['open sesame', '0f3c9a']
     """
-    clear = {*named_secrets(stated, lambda name: names_secret(name) and is_clearly_secret(name))}
+    clear = {*named_secrets(stated, _is_clear)}
     for value in named_secrets(stated, names_secret):
         if value in clear or looks_secret(value) or not _WORDS.fullmatch(value):
             yield value
+
+
+def _is_clear(name: str) -> bool:
+    return names_secret(name) and (is_clearly_secret(name) or "token" in name.lower())
 
 
 _IGNORED: Final = ("llm_client", "model_name")

@@ -127,10 +127,10 @@ def refuse_own(variants: Mapping[str, Any], settings: Settings) -> None:
 def _says(keys: Any, path: Steps) -> bool:
     """Return whether a variant has a value at ``path``, or one in place of what it leads through.
 
-    None and an empty mapping replace all that the scenario has where they stand.
+    None replaces all that the scenario has where it stands, an empty mapping nothing.
     """
     for at, step in enumerate(path):
-        if at and not (isinstance(keys, Mapping) and keys):
+        if at and not isinstance(keys, Mapping):
             return True
         if step not in keys:
             return False

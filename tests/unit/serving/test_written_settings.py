@@ -113,7 +113,6 @@ def test_settings_are_written_where_no_variant_says_them(
         ("variants: {a: {}, b: {thresholds: {f1: 0.5}}}\n", LEAST, "thresholds.f1: "),
         ("variants: {a: {}, b: {thresholds: {f1: {min: 0.5}}}}\n", LEAST, "thresholds.f1: "),
         ("thresholds: {f1: 0.5}\nvariants: {a: {thresholds: null}, b: {}}\n", LEAST, "thresholds."),
-        ("variants: {a: {thresholds: {}}, b: {}}\n", LEAST, "thresholds.f1: "),
         ("variants: {a: {gates: {f1: 0.5}}, b: {gates: {f1: 0.5}}}\n", MEAN, "gates.f1: "),
         (
             "variants: {a: {gates: {f1: 0.5}}}\n",

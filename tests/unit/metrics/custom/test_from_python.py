@@ -754,7 +754,8 @@ def test_a_secret_is_hidden_wherever_it_is_said(found: Any, options: dict[str, A
     [
         ("key", "expected_category", True),
         ("session", "2024-spring-session", True),
-        ("token", "meta.section title", True),
+        ("key", "meta.section title", True),
+        ("token", "correct-horse-battery", False),
         ("key", "0f3c-9a12-b7d4", False),
         ("token", "sk-abcdefghijklmnopqrst", False),
         ("session", "1234567890", False),
