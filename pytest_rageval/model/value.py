@@ -157,11 +157,16 @@ def own(value: Any) -> Any:
 
     Any other value, such as an object of a hook, is the same one.
     """
-    if type(value) in (list, tuple):
-        return type(value)(map(own, value))
-    if type(value) in (dict, MappingProxyType, _Nothing):
+    kind = type(value)
+    if kind in (list, tuple):
+        is_flat = _NESTED.isdisjoint(map(type, value))
+        return value[:] if is_flat else kind(map(own, value))
+    if kind in _NESTED:
         return {name: own(one) for name, one in value.items()}
     return value
+
+
+_NESTED: Final = frozenset({list, tuple, dict, MappingProxyType, _Nothing})
 
 
 _CELLS: Final = frozenset([str, bool, int, type(None)])

@@ -189,13 +189,15 @@ def _is_plain(name: str, value: str, written: Mapping[str, str]) -> bool:
 
 def _is_sure(name: str, value: str) -> bool:
     """Return whether a value is a secret by its name, or looks like one."""
-    is_named = names_secret(name) and not _HARMLESS.search(name) and not _WORDS.fullmatch(value)
-    return is_named or is_clearly_secret(name) or looks_secret(value)
+    is_odd = not (_HARMLESS.search(name) or _BARE.fullmatch(name) or _WORDS.fullmatch(value))
+    is_named = names_secret(name) and (is_odd or is_clearly_secret(name))
+    return is_named or looks_secret(value)
 
 
 def _may_be_said(name: str, value: str) -> bool:
     """Return whether any answer may hold what is sent under a name: words, with a harmless name."""
-    is_harmless = not sounds_secret(name) or _HARMLESS.search(name) is not None
+    is_harmless = _HARMLESS.search(name) is not None and not is_clearly_secret(name)
+    is_harmless = is_harmless or not sounds_secret(name)
     return is_harmless and not looks_secret(value) and _WORDS.fullmatch(value) is not None
 
 
@@ -206,6 +208,9 @@ _HARMLESS = re.compile(
     r"(?:field|foreign|group|input|json|order|output|partition|primary|range|routing|sort)[_-]?keys?$"
 )
 """Names of what is no secret, though they sound like one."""
-_SHORT_NAME = re.compile(r"(?i)^(?:.*_)?(?:pass|pin|code|pw)$")
+_BARE = re.compile(r"(?i)keys?|sessions?")
+_SHORT_NAME = re.compile(
+    r"(?i)(?:^|[_-]|pass|access|auth|user|login)(?:pass|pin|code|pw|otp|sid)\d*$"
+)
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 """Headers whose literal values hold no key."""

@@ -31,7 +31,7 @@ _LEVEL: Final = 1
 
 def splits_by_jieba(metric: BoundMetric) -> bool:
     """Return whether scores depend on jieba's words, to which a process may have added some."""
-    return "tokenizer=jieba" in metric.column.definition
+    return metric.is_built_in and "tokenizer=jieba" in metric.column.definition
 
 
 @dataclass(frozen=True, slots=True)
