@@ -187,7 +187,7 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         # A bare value is short for one key where a mapping is, or would be.
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value
-    if given == {} and known and _AS_GIVEN.isdisjoint(path[:-1]):
+    if given == {} and known and _AS_GIVEN.isdisjoint(path[:-1]) and path[0][:2] != "x-":
         _refuse_inner(path, tree, at)
         return  # nothing is laid over: null removes
     if isinstance(given, dict) and given and known is not None:

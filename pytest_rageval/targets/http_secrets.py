@@ -162,7 +162,7 @@ def _of_url(url: str, place: SplitResult, variables: Mapping[str, str]) -> Itera
     for pair in place.query.split("&"):
         name, equals, _ = pair.partition("=")
         for value in query_secrets(pair, with_version=False):
-            if not (equals and _may_be_said(name, value)) or _SHORT_NAME.search(name):
+            if not (equals and _may_be_said(name, value)):
                 yield Secret("the query of url", value, bool(equals) and _is_sure(name, value))
 
 
@@ -179,12 +179,14 @@ def _of_fields(where: str, sent: object, name: str = "") -> Iterator[Secret]:
             yield from _of_fields(where, part, name if names_secret(name) else "")
     elif isinstance(sent, str):
         is_filled = next(iter(places(sent)), None) is not None
-        if sounds_secret(name) and not (is_filled or _may_be_said(name, sent)):
+        is_named = sounds_secret(name) or _SHORT_NAME.search(name)
+        if is_named and not (is_filled or _may_be_said(name, sent)):
             yield Secret(where, sent, _is_sure(name, sent))
 
 
 def _is_plain(name: str, value: str, written: Mapping[str, str]) -> bool:
-    return bool(_WORDS.fullmatch(value)) or is_plain_header(name, written.get(name, ""))
+    is_words = _WORDS.fullmatch(value) is not None and not _SHORT_NAME.search(name)
+    return is_words or is_plain_header(name, written.get(name, ""))
 
 
 def _is_sure(name: str, value: str) -> bool:
@@ -196,15 +198,15 @@ def _is_sure(name: str, value: str) -> bool:
 
 def _may_be_said(name: str, value: str) -> bool:
     """Return whether any answer may hold what is sent under a name: words, with a harmless name."""
-    is_harmless = _HARMLESS.search(name) is not None and not is_clearly_secret(name)
-    is_harmless = is_harmless or not sounds_secret(name)
+    is_harmless = not (sounds_secret(name) or _SHORT_NAME.search(name))
+    is_harmless |= bool(_HARMLESS.search(name)) and not is_clearly_secret(name)
     return is_harmless and not looks_secret(value) and _WORDS.fullmatch(value) is not None
 
 
-_WORDS = re.compile(r"[A-Za-z .,;:/_-]*|[0-9 .,;:/_-]*")
+_WORDS = re.compile(r"(?:[^\W\d]|[ .,;:/'’-])*|[0-9 .,;:/_-]*")
 """Words alone, or figures alone, which any answer may hold."""
 _HARMLESS = re.compile(
-    r"(?i)authors?$|authority|keyword|tokenizer|"
+    r"(?i)authors?$|authority$|keywords?$|tokenizer$|"
     r"(?:field|foreign|group|input|json|order|output|partition|primary|range|routing|sort)[_-]?keys?$"
 )
 """Names of what is no secret, though they sound like one."""

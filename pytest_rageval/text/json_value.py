@@ -74,12 +74,14 @@ def digests(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: digest(value)[:16] for name, value in values.items()}
 
 
-def change_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return ``value`` with every text in it, but for keys, replaced by ``change(text)``."""
+def change_texts(
+    value: Any, change: Callable[[str], Any], of_key: Callable[[str], str] = str
+) -> Any:
+    """Return ``value`` with every text in it replaced by ``change(text)``, keys by ``of_key``."""
     if isinstance(value, Mapping):
-        return {str(key): change_texts(part, change) for key, part in value.items()}
+        return {of_key(str(key)): change_texts(one, change, of_key) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [change_texts(part, change) for part in value]
+        return [change_texts(part, change, of_key) for part in value]
     return change(value) if isinstance(value, str) else value
 
 

@@ -26,9 +26,12 @@ _REFUSALS: Final = {
     language: re.compile("|".join(_PHRASES[f"refusals_{language}"])) for language in ("en", "zh")
 }
 """English ones are for texts in small letters: to ignore the case costs half as much again."""
-_COURTESY, _BESIDE, _TOPIC_EN, _CONCEDED, _CONDITION, _NO_RULE, _NAMES_IT = (
+_COURTESY, _BESIDE, _TOPIC_EN, _CONCEDED, _CONDITION, _NAMES_IT = (
     re.compile(_PHRASES[name][0], re.IGNORECASE)
-    for name in ("courtesy", "beside", "topic_en", "conceded", "condition", "no_rule", "names_it")
+    for name in ("courtesy", "beside", "topic_en", "conceded", "condition", "names_it")
+)
+_NO_RULE: Final = re.compile(
+    "|".join(_PHRASES[name][0] for name in ("no_rule", "says_no_more")), re.IGNORECASE
 )
 _TOPIC_ZH, _NEGATED_ZH, _STATES_ZH = (
     re.compile(_PHRASES[name][0]) for name in ("topic_zh", "negated_zh", "states_zh")

@@ -14,7 +14,7 @@ from pytest_rageval.clients.threads import is_our_stop
 from pytest_rageval.errors import RagevalError, describe_error, error_line, shorten
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.model import Sample, Score, plain_details
 from pytest_rageval.model.result import own_sample
 from pytest_rageval.model.value import own as own_values
 from pytest_rageval.redaction import Redactor
@@ -46,8 +46,9 @@ class Call:
         """Return what the function returned as the score ``name``."""
         score = as_score(name, returned, self.hide)
         reason, error = (text and self.hide(str(text)) for text in (score.reason, score.error))
-        details, plain = (change_texts(score.details, change) for change in (self.hide, str))
-        is_told = (reason, error, details) == (score.reason, score.error, plain)
+        plain = plain_details(score.details)
+        details = change_texts(plain, self.hide, self.hide)
+        is_told = (reason, error, details) == (score.reason, score.error, change_texts(plain, str))
         return score if is_told else replace(score, reason=reason, error=error, details=details)
 
 

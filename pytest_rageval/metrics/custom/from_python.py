@@ -219,8 +219,11 @@ def _secrets(stated: Mapping[str, Any]) -> Iterator[str]:
             yield value
 
 
+_UNCLEAR: Final = re.compile(r"(?i)(?:key|session|signature)s?_?\d*$")
+
+
 def _is_clear(name: str) -> bool:
-    return names_secret(name) and (is_clearly_secret(name) or "token" in name.lower())
+    return names_secret(name) and (is_clearly_secret(name) or not _UNCLEAR.search(name))
 
 
 _IGNORED: Final = ("llm_client", "model_name")

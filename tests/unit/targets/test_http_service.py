@@ -431,6 +431,9 @@ def test_an_answer_that_holds_a_secret_is_an_error(
         ({"body": {"filter": {"key": "handbook-v2"}}}, "handbook-v2", "body.filter.key"),
         ({"body": {"secretary": "Jane van-Doe"}}, "Jane van-Doe", "body.secretary"),
         ({"url": "?passcode=48291734"}, "48291734", "the query of url"),
+        ({"body": {"pin": "hunter2hunter2"}}, "hunter2", "body.pin"),
+        ({"headers": {"X-Passcode": "48291734"}}, "48291734", "headers.X-Passcode"),
+        ({"body": {"authority_token": "open-sesame-now"}}, "open-sesame", "body.authority_token"),
         ({"body": {"session_id": "a1b2c3d4e5f6"}}, "a1b2c3d4", "body.session_id"),
         ({"body": {"auth": "correct-horse-battery"}}, "correct-horse", "body.auth"),
         ({"url": "?key=correcthorsebattery"}, "correcthorse", "the query of url"),
@@ -452,7 +455,7 @@ def test_what_may_be_a_secret_is_taken_out_and_that_is_said(
     [
         *[{"headers": {"X-Team": "research-team"}}, {"headers": {"X-Title": "Acme 2024"}}],
         *[{"url": "?api-version=2024-10-21"}, {"url": "?pages=refund-policy"}],
-        *[{"body": {"keywords": "refund policy"}}, {"query": {"author": "Jane van Doe"}}],
+        *[{"body": {"keywords": "refund policy"}}, {"query": {"author": "Jürgen van Doe"}}],
         *[{"body": {"sort_key": "publication_date"}}],
     ],
 )
