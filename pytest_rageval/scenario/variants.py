@@ -188,7 +188,7 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         is_mapping = known or path in _FILLED_LATER
         given = (expanded_short_form(path, value) or value) if is_mapping else value
     if given == {} and known and _AS_GIVEN.isdisjoint(path[:-1]) and path[0][:2] != "x-":
-        _refuse_inner(path, tree, at)
+        _refuse_inner(tree, at, len(path))
         return  # nothing is laid over: null removes
     if isinstance(given, dict) and given and known is not None:
         keys = list(given)
@@ -201,11 +201,11 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         yield Override(path, value, tree.where(at), written_at=at)
 
 
-def _refuse_inner(path: Steps, tree: YamlTree, at: Steps) -> None:
-    """Note an empty mapping over one with keys, unless at the top: it may be meant to remove."""
+def _refuse_inner(tree: YamlTree, at: Steps, depth: int) -> None:
+    """Note, once, an empty mapping below the top over one with keys: it may be meant to remove."""
     found = f"{dotted(at)}: {{}} removes nothing: leave it out, or write null to remove"
-    is_noted = any(noted.message == found for noted in tree.problems)  # for labels
-    if len(path) > 1 and not is_noted:
+    is_noted = any(noted.message == found for noted in tree.problems)  # laid for labels, too
+    if depth > 1 and not is_noted:
         tree.problem(at, found)
 
 

@@ -64,7 +64,7 @@ def run_verdict(
     ``saved`` has the verdict of each scenario and variant that came to its end, None where nothing
     could be saved; ``gates`` are those that compare variants. ``is_part``: a variant is missing
     that was to run. ``status`` is None if pytest could not be started. A scenario that nothing
-    judged counts, beside others that passed; but not beside such a gate, which may judge it.
+    judged makes it ``unjudged``, unless there is such a gate: it may judge the variants.
     """
     saved = list(saved)
     saved += ["partial"] if saved and is_part else []

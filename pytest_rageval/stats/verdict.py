@@ -87,7 +87,7 @@ def judging(gates: Mapping[str, Any]) -> set[str]:
 
 
 def _judges(name: str, value: Any) -> bool:
-    """Return whether what stands under a key of ``gates`` judges answers."""
+    """Return whether one key of ``gates``, with its value, judges answers."""
     if name in _OF_MISSING or not isinstance(value, Mapping):
         return name not in _OF_MISSING
     own = {key: inner for key, inner in value.items() if not str(key).startswith("x-")}

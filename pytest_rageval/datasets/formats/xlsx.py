@@ -232,13 +232,13 @@ def _note_sheets(file: DataFile, read: Any, header: Sequence[str]) -> None:
     found, names = [], {name_key(name) for name in header} - {""}
     for sheet in read.parent.worksheets:
         if sheet.sheet_state == "visible" and sheet.title != read.title:
-            with suppress(*_DAMAGE):  # nobody asked for this one
+            with suppress(*_DAMAGE):  # the sheet that is read may be sound
                 lines = map(_texts, sheet.iter_rows(max_row=2 * _LINES_ABOVE))
                 above = takewhile(lambda texts: len(names & {*map(name_key, texts)}) < 2, lines)
                 if sum(1 for _ in above) < _LINES_ABOVE and any(map(any, lines)):
                     found.append(repr(sheet.title))
     if found:
-        way = "write dataset.sheet: NAME for the one that is meant"
+        way = "to read another, write dataset.sheet: NAME"
         way = way if file.section == "dataset" else "put all rows into the first"
         file.notes.append(
             f"{file.shown}: only the sheet {read.title!r} is read; {listed(found, 3)} "

@@ -127,7 +127,7 @@ def refuse_own(variants: Mapping[str, Any], settings: Settings) -> None:
 def _says(keys: Any, path: Steps) -> bool:
     """Return whether a variant has a value at ``path``, or one in place of what it leads through.
 
-    None replaces all that the scenario has where it stands, an empty mapping nothing.
+    None removes what the scenario has there, an empty mapping nothing.
     """
     for at, step in enumerate(path):
         if at and not isinstance(keys, Mapping):

@@ -248,8 +248,8 @@ def test_rows_on_another_sheet_are_told(
     row = [*"xyz"[: len(header)]]
     content = workbook(header, row, sheet="Main", more=True, above=above)
     warnings = (
-        "r.xlsx: only the sheet 'Main' is read; 'Other' has rows below such names, too: write "
-        "dataset.sheet: NAME for the one that is meant",
+        "r.xlsx: only the sheet 'Main' is read; 'Other' has rows below such names, too: "
+        "to read another, write dataset.sheet: NAME",
     )
     assert load("r.xlsx", content, **keys).warnings == (warnings if said else ())
 
