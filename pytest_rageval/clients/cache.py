@@ -252,8 +252,8 @@ _MOST_COMPARED = 2000
 class Cache:
     """The entries in the run's cache folder, used as its mode says.
 
-    off: not at all; read: never written; readwrite; refresh: only what this run has written is
-    read; replay: read, and no request is ever sent. An entry that cannot be written is left out:
+    off: not at all; read: never written; readwrite: both; refresh: only what this run has written
+    is read; replay: read, and no request is ever sent. An entry that cannot be written is left out:
     the reply counts all the same, and ``problem`` says what went wrong.
     """
 

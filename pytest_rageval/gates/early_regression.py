@@ -125,9 +125,9 @@ def _fall(
     count = len(before)
     # Half a pair less than is needed: no rounding of the share can cost a pair.
     enough = Bound(min=(needed - 0.5) / count)
-    # One wrong bet on a fall can fail the gate, so the metrics share the error. A bet on the pairs
-    # can only help to pass it. That is wrong if some metric has too few pairs, and only if the bet
-    # on this very metric is wrong: so each has the whole error.
+    # One wrong bet on a fall fails the gate wrongly, so the metrics share the error. A wrong bet on
+    # the pairs can only pass it wrongly, and only where the metric that lacks pairs is the one that
+    # the bet was about: so each metric has the whole error.
     return _Fall(
         GrowingSum(ends, dict(weighing.values()), error / len(gate.targets)),
         GrowingMean(enough, (0.0, 1.0), count, count, error),

@@ -1,1 +1,1 @@
-"""Saved runs: the layout of ``results.json``, and its readers."""
+"""Saved runs: ``results.json``, its layout and readers, and ``draws.json``, drawn for labels."""

@@ -74,16 +74,17 @@ class Outage:
 class Retry:
     """Runs requests to one server until they succeed or there is no point in going on.
 
-    A failing request is sent ``retries`` times more at most; rate limits do not count as failures,
-    nor do time-outs while others succeed, nor, until the first success, that a server is not there
-    yet: it may be loading its model. What times out alone in flight is sent once more only: that no
-    other request is in its way makes the model no faster.
-    A call gives up when its request number ``MOST_REQUESTS`` fails, when its waits would exceed
-    ``max_wait_s``, and when calls have failed for longer than that and none has succeeded. So a
-    server that is down costs a run ``max_wait_s`` once, not once a call. It is the same with rate
-    limits: once no call that met one has succeeded for ``max_wait_s``, each new call gives up;
-    where others succeed, it first waits once, as long as the server says. A caller that is
-    cancelled cancels its request or wait.
+    A failing request is sent ``retries`` times more at most, and once more for each other form that
+    it can take (``ClientError.last_resort``); rate limits do not count as failures, nor do
+    time-outs while others succeed, nor, until the first success, that a server is not there yet: it
+    may be loading its model. What times out alone in flight is sent once more only: that no other
+    request is in its way makes the model no faster. A call gives up when its request number
+    ``MOST_REQUESTS`` fails, when its waits would exceed ``max_wait_s``, and when calls have failed
+    for longer than that and none has succeeded. So a server that is down costs a run ``max_wait_s``
+    once, not once a call. It is the same with rate limits: once no call that met one has succeeded
+    for ``max_wait_s``, each new call gives up; if others succeed, a new call still waits once
+    before it does, as long as the server says. A caller that is cancelled cancels its request or
+    wait.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class Retry:
                 error.attempts = attempts
                 why_hopeless = self._noted_outage(error)
                 is_last = failures > self._retries or patience.timed_out_alone >= MOST_ALONE
-                # Asked last of all: it takes the step to another form of the request.
+                # `last_resort` changes the form of the next request: called when all else gives up.
                 if not error.is_transient or (is_last and not error.last_resort()):
                     raise
                 # A server that starts is there all at once: it is looked for every few seconds. A

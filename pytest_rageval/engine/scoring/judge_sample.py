@@ -39,9 +39,10 @@ async def judge_sample(
 ) -> dict[str, Score]:
     """Return the score of each judged metric that has what it needs, by the metric's name.
 
-    Also what the judge says of the row, and the details that metrics share. Where calls queue,
-    those of the sample with the lowest ``order`` come first. Scores that ``reuse`` finds are not
-    made anew. Metrics in ``refused`` are not asked: their error is the text there.
+    Also the replies to questions asked first (``ANSWERABLE``, ``ANSWER_KIND``), and what metrics
+    share (``SUPPORT``, ``FILLED``). Where calls queue, those of the sample with the lowest
+    ``order`` come first. Scores that ``reuse`` finds are not made anew. Metrics in ``refused`` are
+    not asked: their error is the text there.
     """
     how = Asking(order, plan.repeats, reuse, plan.info.nodeid)
     metrics = asked_metrics(plan, sample)

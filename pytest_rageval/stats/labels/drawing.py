@@ -18,7 +18,7 @@ from pytest_rageval.stats.labels.strata import CHANGED, Member, code_in
 from pytest_rageval.stats.summary import group_sums
 
 FIRST: Final = 30
-"""So many labels are drawn uniformly before the judge's verdict decides where to look."""
+"""With so many labels, the judge's verdict decides where the next draw looks; before, none does."""
 
 MOST_STRATA: Final = 3
 """The most strata of one draw: of more, some are drawn from together."""
@@ -72,11 +72,11 @@ def draw(
     """Draw ``n`` samples without a label, or all there are.
 
     ``bearing`` are the earlier draws that labels come from, oldest first; ``kinds`` has the kind of
-    each earlier stratum by its code. The first FIRST labels are drawn uniformly. After that, or
-    once answers have changed, the draw is by strata: changed answers are apart, the others are
-    divided by the judge's verdict or, if earlier draws had strata, as these were, so that a judge
-    who wavers does not divide them again. The samples ``apart`` are drawn from separately, too, and
-    are wanted as much as changed ones.
+    each earlier stratum by its code. With fewer than FIRST labels before it, a draw is uniform.
+    With as many, or once answers have changed, it is by strata: changed answers are apart, the
+    others are divided by the judge's verdict or, if earlier draws had strata, as these were, so
+    that a judge who wavers does not divide them again. The samples ``apart`` are drawn from
+    separately, too, and are wanted as much as changed ones.
     """
     rng, kinds = random.Random(seed), kinds or {}
     parts = _parts(population, bearing, kinds, apart)
