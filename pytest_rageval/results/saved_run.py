@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -164,6 +164,21 @@ def _newer(raw: bytes) -> str:
 
 def _damaged(error: ValueError) -> str:
     return f"cannot be read as a results.json of pytest-rageval: {error}"
+
+
+def of_a_part(head: SavedHead) -> Iterator[str]:
+    """Yield why a run is none to compare with: it did not ask all of its rows."""
+    advice = "compare with a run that asks all rows"
+    if head.sample is not None:
+        yield f"it asked a sample of {len(head.sample.drawn)} of {head.sample.rows} rows; {advice}"
+    if head.counts.not_asked:
+        yield f"it stopped after {head.counts.ran} of {head.counts.samples} samples; {advice}"
+
+
+def cut_short(head: SavedHead) -> Iterator[str]:
+    """Yield that rows did not run: deselected, lost, or after an end by -x or Ctrl-C."""
+    if not head.complete and head.sample is None and not head.counts.not_asked:
+        yield f"only {head.counts.ran} of its {head.counts.samples} samples ran"
 
 
 def out_of_range(saved: SavedRun, columns: Iterable[MetricColumn]) -> str:

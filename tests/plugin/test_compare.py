@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import Project, Run, green, red
+from tests.plugin.conftest import Project, Run, green, red, wrong_use
 
 SCENARIO = """
     name: qa
@@ -155,6 +155,29 @@ def test_a_path_is_relative_to_where_it_was_typed(
     result.assert_outcomes(passed=8)
     assert saved.results()["comparison"]["baseline"] == "deep/main.json"
     result.stdout.fnmatch_lines(["A this run, B deep/main.json, test permutation*"])
+
+
+def test_a_run_that_was_cut_short_is_no_baseline(saved: Project) -> None:
+    """[E15] Of eight rows six did not run: what became of these is unknown. ``anyway`` says so."""
+    saved.pytest("-k", "r0 or r1")
+    (saved.folders()[-1] / "results.json").rename(saved.path / "part.json")
+    fall = ("--rag-compare-fail", "f1:0.02")
+    result = wrong_use(saved.pytest("--rag-compare", "part.json", *fall))
+    said = "baseline 'part.json' (part.json): only 2 of its 8 samples ran"
+    assert f"{said}; save a new baseline" in result.stdout.str() + result.stderr.str()
+    saved.scenario(SCENARIO + "    compare: {baseline: part.json, anyway: true}\n")
+    result = green(saved.pytest("-W", "default"))
+    assert f"{said}; compared anyway" in result.stdout.str()
+
+
+def test_a_baseline_of_another_file_of_this_name_is_said(saved: Project) -> None:
+    """[E15] As long as that file is there: else it has been renamed."""
+    other = saved.file("b/qa.rageval.yaml", (saved.path / "qa.rageval.yaml").read_text())
+    saved.rows(rows(*[GOOD] * 8), "b/qa.jsonl")
+    said = "it is a run of qa.rageval.yaml, whose name is 'qa', too; compared all the same"
+    assert said in green(saved.pytest(str(other), "--rag-compare", "main")).stdout.str()
+    (saved.path / "qa.rageval.yaml").unlink()
+    assert said not in green(saved.pytest(str(other), "--rag-compare", "main")).stdout.str()
 
 
 # Gates

@@ -24,6 +24,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     answer_digest,
 )
+from pytest_rageval.run_paths import is_path
 from pytest_rageval.scenario.schema import CompareSpec
 from pytest_rageval.scenario.yaml.tree import YamlPath
 from pytest_rageval.stats.weights import resolve_weight
@@ -180,13 +181,13 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
 
     Differences that refuse nothing are noted in ``binding``, as such warnings are.
     """
-    from pytest_rageval.results.saved_run import out_of_range
+    from pytest_rageval.results.saved_run import cut_short, of_a_part, out_of_range
 
     where, name, refusals = binding.loaded.where(*use.path), _shown(saved), list[Problem]()
     if odd := out_of_range(saved, plan.info.metrics):
         hint = "mend the file, or save a new baseline"
         refusals.append(Problem(where, f"{name}: {odd}; {hint}"))
-    refusals += [Problem(where, f"{name}: {text}") for text in _of_a_part(saved)]
+    refusals += [Problem(where, f"{name}: {text}") for text in of_a_part(saved.head)]
     lacking = _lacking(saved, plan, use)
     if lacking:
         refusals.append(Problem(where, f"{name}: {lacking}"))
@@ -199,7 +200,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
 
     settings = list(setting_differences(saved.measured, plan.info.measured))
     said = [text for setting, text in settings if not setting.refuses]
-    said += _more_differences(saved, plan, use.metrics)
+    said += [*_more_differences(saved, plan, use.metrics), *_of_another(binding, saved, plan)]
     binding.unlike += [f"{name}: {text}; compared all the same" for text in said]
     if unknown := unrecorded(saved.measured, plan.info.measured):
         listed = ", ".join(unknown)
@@ -207,6 +208,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
             f"{name}: an earlier version saved it, without {listed}: whether they differ is unknown"
         )
     differences = [
+        *cut_short(saved.head),
         *(text for setting, text in settings if setting.refuses),
         *_metric_differences(saved, plan, use.metrics),
         *_data_differences(saved, plan.cases),
@@ -227,14 +229,12 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
     return refusals
 
 
-def _of_a_part(saved: SavedRun) -> Iterator[str]:
-    """Yield why a run is none to compare with: it did not ask all of its rows."""
-    head = saved.head
-    advice = "compare with a run that asks all rows"
-    if head.sample is not None:
-        yield f"it asked a sample of {len(head.sample.drawn)} of {head.sample.rows} rows; {advice}"
-    if head.counts.not_asked:
-        yield f"it stopped after {head.counts.ran} of {head.counts.samples} samples; {advice}"
+def _of_another(binding: Binding, saved: SavedRun, plan: Plan) -> Iterator[str]:
+    """Yield that a run found by its name is one of another scenario file that is still there."""
+    path = saved.head.scenario.path
+    is_other = path and path != plan.info.path
+    if not is_path(saved.name) and is_other and (binding.run_paths.root / path).is_file():
+        yield f"it is a run of {path}, whose name is {binding.title!r}, too"
 
 
 def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
