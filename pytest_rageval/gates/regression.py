@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import NormalDist
@@ -47,15 +48,21 @@ class RegressionGate(FallGate):
         message = "; ".join(self._sentence(finding) for finding in shown)
         if not failed and len(found) > 1:
             message = f"none of {len(found)} metrics, worst {message}"
+        if self._would_pass_by_holm(found, failed):
+            message += "; by Holm's stricter method it would pass: 'correction: holm'"
+        return self._verdict(failed, worst.gain, worst.allowed, message)
+
+    def _verdict(
+        self, failed: Sequence[AnyFinding], gain: float | None, allowed: float, message: str
+    ) -> GateResult:
+        """Return the verdict: how to let it pass, if ``undecided: pass`` would."""
         if any(finding.why and not finding.fell for finding in failed):
             is_few = any("min_pairs" in finding.why for finding in failed)
             message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
-        if self._is_news_of_max_t(found, failed):
-            message += "; by Holm's stricter method it would pass: 'correction: holm'"
-        bound = 0.0 - worst.allowed  # 0.0 where nothing is allowed, not -0.0
-        margin = None if worst.gain is None else worst.gain - bound
+        bound = 0.0 - allowed  # 0.0 where nothing is allowed, not -0.0
+        margin = None if gain is None else gain - bound
         outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
-        return GateResult(self.name, outcome, worst.gain, bound, message, margin)
+        return GateResult(self.name, outcome, gain, bound, message, margin)
 
     def within(self, ids: Sequence[str]) -> RegressionGate:
         """Return the gate about these samples of the baseline alone."""
@@ -64,7 +71,7 @@ class RegressionGate(FallGate):
     def asks_nothing_of(self, sample: SampleResult) -> bool:
         """Return whether the sample weighs 0, or all metrics are ruled out for it and none is lost.
 
-        Lost is a score that the baseline has: the weighted one, or that of a metric which neither
+        A score is lost if the baseline has it: the weighted one, or that of a metric which neither
         the row nor a refusal rules out.
         """
         is_out = FallGate.asks_nothing_of(self, sample)  # no super() with slots
@@ -81,12 +88,11 @@ class RegressionGate(FallGate):
         A metric that the baseline has a score of, for one of the rows, stays.
         """
         counting = [one for one in samples if one.is_expected and one.sample_weight > 0.0]
-        known = [one.sample_id for one in samples if one.sample_weight > 0.0]
         left = {
             name: up
             for name, up in self.higher_is_better.items()
             if not all(row_rules_out(sample, name, or_lacks=True) for sample in counting)
-            or any(self._has(name, sample_id) for sample_id in known)
+            or any(self._has(name, one.sample_id) for one in samples if one.sample_weight > 0.0)
         }
         return replace(self, higher_is_better=left) if left else self
 
@@ -179,7 +185,9 @@ class RegressionGate(FallGate):
             )
         why = self._too_few(result, found.n, "have a score in both runs", name)
         why = why or self._too_many_lost(result, found.n, name)
-        if not why and self.mode != "any":
+        if self.mode == "non_inferior" and interval is None:
+            why = "too few pairs, or groups, for an interval: no fall is excluded"
+        elif not why and self.mode != "any":
             why = (found if beyond is None else beyond).undecided
         ids = frozenset(self.baseline.ids)
         shared = (sample for sample in weighing(result) if sample.sample_id in ids)
@@ -192,9 +200,7 @@ class RegressionGate(FallGate):
 
     def _fell(self, one: _Finding) -> bool:
         if self.mode == "non_inferior":
-            if one.interval is None:  # a fall stays possible
-                return not one.why
-            low, high = one.interval
+            low, high = one.interval or (-math.inf, math.inf)
             worst = low if self.higher_is_better[one.name] else -high
             return worst < -one.allowed - TOLERANCE
         if one.gain is None or one.gain >= -one.allowed - TOLERANCE:
@@ -207,12 +213,12 @@ class RegressionGate(FallGate):
 
         Not required are samples of weight 0 or not drawn, those that neither run was to score, and
         those for which the ``metric`` is ruled out and the baseline has no score of it either.
-        Samples not asked about, because the verdict was certain, are neither pairs nor lost.
+        Samples that ``stop`` left out are in the baseline, but no pair can be asked of them.
         """
         ids = frozenset(self.baseline.ids)
         scores = self.baseline.scores.values()
         shared = [sample for sample in result.samples if sample.sample_id in ids]
-        left_out = sum(
+        exempt = sum(
             sample.sample_weight == 0.0
             or sample.is_not_drawn
             or self._rules_out(sample, metric)
@@ -225,10 +231,10 @@ class RegressionGate(FallGate):
         )
         not_asked = sum(sample.is_left_out and sample.sample_weight > 0.0 for sample in shared)
         # As many may be lost as if all had been asked about.
-        needed = self.pairs_needed(len(ids) - left_out) - not_asked
+        needed = self.pairs_needed(len(ids) - exempt) - not_asked
         if there >= needed:
             return ""
-        total = f"{there} of the {len(ids) - left_out - not_asked} samples of {self.baseline.name}"
+        total = f"{there} of the {len(ids) - exempt - not_asked} samples of {self.baseline.name}"
         return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
 
     def _rules_out(self, sample: SampleResult, metric: str) -> bool:
@@ -251,7 +257,7 @@ class RegressionGate(FallGate):
         what = f"still have every score ({names} missing on {len(lost)})"
         return self._too_few(result, n - len(lost), what, metric)
 
-    def _is_news_of_max_t(self, found: Sequence[_Finding], failed: Sequence[_Finding]) -> bool:
+    def _would_pass_by_holm(self, found: Sequence[_Finding], failed: Sequence[_Finding]) -> bool:
         """Return whether the gate would pass by Holm's method, which is stricter."""
         if self._used != "max-t" or self.mode not in ("significant", "exceeds") or not failed:
             return False
@@ -365,12 +371,7 @@ class CorrectedRegressionGate(RegressionGate):
         found = [self._difference(result, name) for name in self.targets]
         failed, shown, worst = self._worst(found)
         message = "; ".join(finding.message for finding in shown)
-        if any(finding.why and not finding.fell for finding in failed):
-            is_few = any("min_pairs" in finding.why for finding in failed)
-            message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
-        outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
-        margin = None if worst.gain is None else worst.gain + self.max_drop
-        return GateResult(self.name, outcome, worst.gain, -self.max_drop, message, margin)
+        return self._verdict(failed, worst.gain, self.max_drop, message)
 
     def _difference(self, result: ScenarioResult, name: str) -> _CorrectedFinding:
         # Not at the top: scenarios without labels need no statistics of them.
@@ -385,7 +386,9 @@ class CorrectedRegressionGate(RegressionGate):
         why = why or self._too_many_lost(result, len(both), name) or found.why
         if found.mean is None or found.ci_low is None or found.ci_high is None:
             why = why or "the labels give no interval"
-            return _CorrectedFinding(None, f"{name}: cannot be decided: {why}", why)
+            fell = not both or self.mode == "non_inferior"
+            word = "no fall is excluded" if fell else "cannot be decided"
+            return _CorrectedFinding(None, f"{name}: {word}: {why}", why, fell)
         sign = 1.0 if self.higher_is_better[name] else -1.0
         ends = sorted((sign * found.ci_low, sign * found.ci_high))
         fell = self._has_fallen(sign * found.mean, ends[0], ends[1])
@@ -407,23 +410,21 @@ class CorrectedRegressionGate(RegressionGate):
         return gain < allowed and high < 0.0
 
     def _text(self, name: str, found: Corrected, by_judge: float, *, fell: bool) -> str:
-        confidence = 100 * (1.0 - self.test.alpha / len(self.targets))
+        alpha = self.test.alpha / len(self.targets)
         worse = "fall" if self.higher_is_better[name] else "rise"
         word = f"a {worse} beyond max_drop {self.max_drop:g}" if fell else f"no such {worse} shown"
         text = (
             f"{name}: {word} (mode {self.mode}): by people {found.mean:+.4f} against "
-            f"{self.baseline.name}, {confidence:.3g} % interval {found.ci_low:+.4f}.."
+            f"{self.baseline.name}, {100 * (1.0 - alpha):.3g} % interval {found.ci_low:+.4f}.."
             f"{found.ci_high:+.4f}, {counted(found.labels, 'changed answer')} labelled on both "
             f"sides; by the judge alone {by_judge:+.4f}"
         )
         if fell or self.mode == "any" or found.ci_low is None or found.ci_high is None:
             return text
         half = (found.ci_high - found.ci_low) / 2.0
-        alpha = self.test.alpha / len(self.targets)
         smallest = half * power_factor(alpha) / NormalDist().inv_cdf(1.0 - alpha / 2.0)
-        return (
-            f"{text}; with these labels, a {worse} below {smallest:.4f} may go unseen (power 80 %)"
-        )
+        unseen = f"a {worse} below {smallest:.4f} may go unseen (power 80 %)"
+        return f"{text}; with these labels, {unseen}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -188,6 +189,20 @@ def test_without_labels_on_both_sides_it_fails(result: Result) -> None:
         in found.message
     )
     assert regression(result, people(SIXTEEN), undecided="pass").outcome == "passed"
+    options = {"undecided": "pass", "mode": "non_inferior"}
+    found = regression(result, people(SIXTEEN), **options)
+    assert (found.outcome, "no fall is excluded" in found.message) == ("failed", True)
+
+
+@pytest.mark.parametrize("undecided", ["fail", "pass"])
+def test_a_metric_without_any_pair_fails(result: Result, undecided: str) -> None:
+    """F4: as without labels."""
+    before = Baseline("main", ["x"], {"judge": {"x": 1.0}}, digests={"x": NOW})
+    options = {"metrics": ["judge"], "corrected": True, "undecided": undecided}
+    gate = {"no_regression": {"baseline": "main", **options}}
+    found = check(result, gate, pairs(FALL), baselines={"main": before})
+    assert (found.outcome, found.bound) == ("failed", 0.0)
+    assert math.copysign(1.0, found.bound or 0.0) == 1.0, "not -0.0"
 
 
 def test_lost_samples_fail(result: Result) -> None:

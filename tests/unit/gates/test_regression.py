@@ -251,9 +251,13 @@ def test_a_larger_fall_must_be_excluded(max_drop: float, outcome: str) -> None:
     assert f"interval -{HALF:.4f}..+{HALF:.4f}, counting one worst pair more" in found.message
 
 
-def test_one_sample_excludes_nothing() -> None:
-    options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": 0.5}
-    assert check(options, {"f1": (0.9,)}, {"f1": (0.5,)}).outcome == "failed"
+@pytest.mark.parametrize("undecided", ["fail", "pass"])
+def test_one_sample_excludes_nothing(undecided: str) -> None:
+    """Nor may it pass undecided: two pairs that exclude nothing may not, either."""
+    options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": 0.5, "undecided": undecided}
+    found = check(options, {"f1": (0.9,)}, {"f1": (0.5,)})
+    assert found.outcome == "failed"
+    assert found.message.endswith("too few pairs, or groups, for an interval: no fall is excluded")
 
 
 @pytest.mark.parametrize(("n", "outcome"), [(20, "failed"), (300, "passed")])
@@ -403,7 +407,8 @@ def test_few_pairs_show_no_more_when_they_are_equal(mode: str) -> None:
     assert check(options, {"f1": BEFORE}, {"f1": BEFORE}).outcome == "passed"
     one = {"f1": BEFORE[:1]}
     assert check(options, one, one).outcome == "failed"
-    assert check({**options, "undecided": "pass"}, one, one).outcome == "passed"
+    outcome = "failed" if mode == "non_inferior" else "passed"  # no interval excludes a fall
+    assert check({**options, "undecided": "pass"}, one, one).outcome == outcome
 
 
 def test_holm_needs_more_pairs_for_more_metrics() -> None:
