@@ -114,6 +114,11 @@ def is_clearly_secret(name: str) -> bool:
     return _CLEAR_NAME.search(name) is not None
 
 
+def is_secret_number(name: str, value: object) -> bool:
+    """Return whether a number is a secret, by its name: YAML takes a password of digits for one."""
+    return type(value) in (int, float) and is_clearly_secret(name) and names_secret(name)
+
+
 def shown_text(text: str) -> str:
     """Return a text without what looks like a key, or has the name of one.
 
@@ -173,9 +178,7 @@ def _unless_a_word(name: str, value: str) -> str:
         return value
     if is_clearly_secret(name):
         return HIDDEN
-    found = _RUN.match(value)
-    assert found is not None  # it may be empty
-    run = found[0]
+    run = _RUN.findall(value)[0]  # it may be empty
     least = 16 if name.lower().endswith("key") else SHORTEST_SECRET  # it may be the id of a row
     parts = re.split(r"[\W_]+", run)  # "refunds_2024" is a name
     is_mixed = any(not (part.isalpha() or part.isdigit()) for part in parts if part)
@@ -198,14 +201,12 @@ class Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
         bare = {_bare(secret) for secret in secrets}
         plain = [secret for secret in bare if len(secret) >= SHORTEST_SECRET]
-        self._count = len(plain)
         short = "|".join(re.escape(one) for one in sorted(bare) if 0 < len(one) < SHORTEST_SECRET)
-        self._short = re.compile(rf"(?i)\b((?:bearer|basic|token)\s+)(?:{short})(?!\w)")
-        self._has_short = bool(short)
+        behind = rf"(?i)\b((?:bearer|basic|token)\s+)(?:{short})(?!\w)"
+        self._short = re.compile(behind) if short else None
         known = {*plain, *(coded for secret in plain for coded in _in_base64(secret))}
         # The longest first: one may contain another.
-        long = (secret for secret in known if len(secret) >= SHORTEST_SECRET)
-        ordered = sorted(long, key=len, reverse=True)
+        ordered = sorted((s for s in known if len(s) >= SHORTEST_SECRET), key=len, reverse=True)
         self._secrets = tuple((one, _normal(one), _plain_run(one)) for one in ordered)
 
     def __call__(self, text: str) -> str:
@@ -214,7 +215,7 @@ class Redactor:
         >>> Redactor(["open sesame"])("?key=open%2520sesame, {'key': 'open sesame'}")
         "?key=***, {'key': '***'}"
         """
-        if self._has_short:
+        if self._short is not None:
             text = self._short.sub(rf"\g<1>{HIDDEN}", text)
         for secret, _, _ in self._secrets:
             if secret in text:
@@ -231,7 +232,7 @@ class Redactor:
         return text
 
     def __repr__(self) -> str:
-        return f"Redactor({self._count} secrets)"
+        return f"Redactor({HIDDEN})"
 
 
 _SCHEMES = ("bearer", "basic", "token")
@@ -291,12 +292,11 @@ def named_secrets(
     elif isinstance(value, list):
         for part in value:
             yield from named_secrets(part, named, name if names_secret(name) else "")
-    elif isinstance(value, str) and named(name):
-        yield value
+    elif (isinstance(value, str) and named(name)) or is_secret_number(name, value):
+        yield str(value)
 
 
 _SHORTEST_NORMAL = 4  # of a secret that is all blanks and backslashes, little is left
-
 _MOST_PASSES = 12  # each takes one encoding off a text
 
 _HEX = r"[\da-fA-F]"

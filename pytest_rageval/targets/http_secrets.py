@@ -15,6 +15,7 @@ from pytest_rageval.redaction import (
     host,
     is_clearly_secret,
     is_plain_header,
+    is_secret_number,
     looks_secret,
     named_secrets,
     names_secret,
@@ -176,7 +177,10 @@ def _of_fields(where: str, sent: object, name: str = "") -> Iterator[Secret]:
             yield from _of_fields(f"{where}.{key}", part, str(key))
     elif isinstance(sent, list):
         for part in sent:
-            yield from _of_fields(where, part, name if names_secret(name) else "")
+            is_named = names_secret(name) or _SHORT_NAME.search(name)
+            yield from _of_fields(where, part, name if is_named else "")
+    elif is_secret_number(name, sent):
+        yield Secret(where, str(sent), is_sure=True)
     elif isinstance(sent, str):
         is_filled = next(iter(places(sent)), None) is not None
         is_named = sounds_secret(name) or _SHORT_NAME.search(name)
@@ -206,13 +210,16 @@ def _may_be_said(name: str, value: str) -> bool:
 _WORDS = re.compile(r"(?:[^\W\d]|[ .,;:/'’-])*|[0-9 .,;:/_-]*")
 """Words alone, or figures alone, which any answer may hold."""
 _HARMLESS = re.compile(
-    r"(?i)authors?$|authority$|keywords?$|tokenizer$|"
+    r"(?i)(?:authors?|authority|keywords?|tokenizer)"
+    r"(?:[_-](?!auth|cred|key|pass|pw|secret|token)[a-z]+)?$|"
     r"(?:field|foreign|group|input|json|order|output|partition|primary|range|routing|sort)[_-]?keys?$"
 )
 """Names of what is no secret, though they sound like one."""
 _BARE = re.compile(r"(?i)keys?|sessions?")
 _SHORT_NAME = re.compile(
-    r"(?i)(?:^|[_-]|pass|access|auth|user|login)(?:pass|pin|code|pw|otp|sid)\d*$"
+    r"(?i)(?:^|[_-])(?:pass|pin|pw|otp|sid)\d*$|"
+    r"(?:^|[_-]|(?<=[a-z]))(?:pass|access|auth|user|login|pin|security|otp|door|verification)"
+    r"[_-]?(?:pass|pin|code|pw|otp|sid)s?\d*$"
 )
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 """Headers whose literal values hold no key."""

@@ -17,7 +17,8 @@ LITERAL = "literal-header-value"
 PASSWORD = "password-in-the-url"
 QUERY = "key-in-the-query"
 BODY = "value-of-the-body"
-SECRETS = (TOKEN, LITERAL, PASSWORD, QUERY, BODY)
+DIGITS, PIN = 4829173401, 7331133702
+SECRETS = (TOKEN, LITERAL, PASSWORD, QUERY, BODY, str(DIGITS), str(PIN))
 FAULTS = [
     "500",
     "401",
@@ -38,9 +39,20 @@ def target(app: FakeApp, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setenv("APP_TOKEN", TOKEN)
     return {
         "url": f"http://user:{PASSWORD}@127.0.0.1:{app.port}/ask?api_key={QUERY}",
-        "headers": {"X-Env": "${APP_TOKEN}", "X-Literal": LITERAL, "X-Mixed": "a ${APP_TOKEN}"},
+        "headers": {
+            "X-Env": "${APP_TOKEN}",
+            "X-Literal": LITERAL,
+            "X-Mixed": "a ${APP_TOKEN}",
+            "X-Pin": PIN,
+        },
         "query": {"token": QUERY, "lang": "{metadata.lang}"},
-        "body": {"question": "{question}", "secret": BODY, "env": "${APP_TOKEN}", "k": 3},
+        "body": {
+            "question": "{question}",
+            "secret": BODY,
+            "env": "${APP_TOKEN}",
+            "k": 3,
+            "login": {"password": DIGITS},
+        },
         "retries": 0,
         "cache_answers": True,
     }

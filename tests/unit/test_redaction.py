@@ -202,7 +202,7 @@ def test_what_a_query_and_a_tree_hold_is_found_by_value_and_by_name() -> None:
 
 
 def test_a_redactor_shows_no_secret() -> None:
-    assert repr(Redactor(["planted-key"])) == "Redactor(1 secrets)"
+    assert repr(Redactor(["planted-key"])) == "Redactor(***)"
 
 
 def test_options_of_metrics_are_shown_without_keys() -> None:
@@ -213,6 +213,7 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
         "max_tokens": 5,
         "levels": ("a", "b"),
         "login": {"password": "k2", "user": "me"},
+        "secret": 4829,
         "token": ["k3", ""],
     }
     assert shown_option("", options) == {
@@ -221,6 +222,7 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
         "max_tokens": 5,
         "levels": ("a", "b"),
         "login": {"password": "***", "user": "me"},
+        "secret": "***",
         "token": ["***", ""],
     }
 

@@ -11,6 +11,7 @@ import yaml
 from pytest_rageval.model import json_plain
 from pytest_rageval.redaction import (
     HIDDEN,
+    is_secret_number,
     names_secret,
     shown_message,
     shown_queries,
@@ -65,7 +66,7 @@ def shown_option(name: str, value: object) -> object:
     if isinstance(value, list | tuple):
         return type(value)(shown_option(name, part) for part in value)
     if not isinstance(value, str):
-        return value
+        return HIDDEN if is_secret_number(name, value) else value
     return HIDDEN if value and names_secret(name) else shown_value(value)
 
 
@@ -142,7 +143,10 @@ def _target(target: dict[str, Any]) -> dict[str, Any]:
     shown = {**own, **{name: _unnamed(name, value) for name, value in options.items()}}
     for name in ("headers", "query", "body"):
         if name in options:
-            shown[name] = _places_only(options[name])
+            sent = options[name]
+            as_texts = name == "headers" and isinstance(sent, dict)
+            sent = {key: str(part) for key, part in sent.items()} if as_texts else sent
+            shown[name] = _places_only(sent)
     if isinstance(options.get("url"), str):
         shown["url"] = shown_url(options["url"])
     return _of_model(shown)
@@ -160,7 +164,7 @@ def _unnamed(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_unnamed(name, part) for part in value]
     if not isinstance(value, str):
-        return value
+        return HIDDEN if is_secret_number(name, value) else value
     is_secret = sounds_secret(name) and not name.endswith("_env")
     if is_secret and not _is_places(value):
         return "***"
@@ -169,12 +173,13 @@ def _unnamed(name: str, value: Any) -> Any:
     return plain if shown == plain else f"{shown}#{hash_text(plain)}"  # another one is another run
 
 
-def _places_only(value: Any) -> Any:
+def _places_only(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _places_only(part) for key, part in value.items()}
+        return {key: _places_only(part, str(key)) for key, part in value.items()}
     if isinstance(value, list):
-        return [_places_only(part) for part in value]
-    return "***" if isinstance(value, str) and not _is_places(value) else value
+        return [_places_only(part, name) for part in value]
+    is_hidden = isinstance(value, str) and not _is_places(value)
+    return HIDDEN if is_hidden or is_secret_number(name, value) else value
 
 
 def _is_places(text: str) -> bool:

@@ -408,6 +408,8 @@ def echoed(app: FakeApp, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> Ask:
         ({"body": {"key": "sk-proj-abcdefghijklmnop"}}, "body.key"),
         ({"body": {"authority_password": "correct-horse"}}, "body.authority_password"),
         ({"body": '{"password": "open sesame"}'}, "body.password"),
+        ({"body": {"auth": {"password": 73311337}}}, "body.auth.password"),
+        ({"query": {"api_key": 1234567890}}, "query.api_key"),
         ({"url": "?api_key=correct-horse"}, "the query of url"),
         ({"url": "/${APP_KEY}"}, "${APP_KEY}"),
     ],
@@ -432,6 +434,8 @@ def test_an_answer_that_holds_a_secret_is_an_error(
         ({"body": {"secretary": "Jane van-Doe"}}, "Jane van-Doe", "body.secretary"),
         ({"url": "?passcode=48291734"}, "48291734", "the query of url"),
         ({"body": {"pin": "hunter2hunter2"}}, "hunter2", "body.pin"),
+        ({"body": {"pin": ["hunter2hunter2"]}}, "hunter2", "body.pin"),
+        ({"body": {"doorCode": "hunter2hunter2"}}, "hunter2", "body.doorCode"),
         ({"headers": {"X-Passcode": "48291734"}}, "48291734", "headers.X-Passcode"),
         ({"body": {"authority_token": "open-sesame-now"}}, "open-sesame", "body.authority_token"),
         ({"body": {"session_id": "a1b2c3d4e5f6"}}, "a1b2c3d4", "body.session_id"),
@@ -456,7 +460,9 @@ def test_what_may_be_a_secret_is_taken_out_and_that_is_said(
         *[{"headers": {"X-Team": "research-team"}}, {"headers": {"X-Title": "Acme 2024"}}],
         *[{"url": "?api-version=2024-10-21"}, {"url": "?pages=refund-policy"}],
         *[{"body": {"keywords": "refund policy"}}, {"query": {"author": "Jürgen van Doe"}}],
-        *[{"body": {"sort_key": "publication_date"}}],
+        *[{"body": {"sort_key": "publication_date"}}, {"body": {"keywords_en": "refund policy"}}],
+        *[{"body": {"course_code": "COMP-1010"}}, {"headers": {"X-Country-Code": "Deutschland"}}],
+        *[{"query": {"language_code": "Portuguese"}}, {"body": {"password_version": 20240101}}],
     ],
 )
 def test_an_answer_may_hold_the_words_that_were_sent(echoed: Ask, options: dict[str, Any]) -> None:
