@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec import field
 
@@ -15,6 +15,7 @@ from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import describe_error
 from pytest_rageval.metrics.base import (
     BatchScorer,
+    CacheableMetric,
     JudgedMetric,
     Metric,
     MetricInfo,
@@ -33,6 +34,7 @@ from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import EmptyAnswer, MatchName
 from pytest_rageval.text.printable import one_line
+from pytest_rageval.text.prompts import prompt_language
 
 if TYPE_CHECKING:
     from pytest_rageval.controls import ControlRule
@@ -76,6 +78,22 @@ class BoundMetric(Value, frozen=True):
         """Whether only code of this package computes it."""
         module = type(self.metric).__module__
         return module.startswith(_OURS) and not module.startswith(_OF_OTHERS)
+
+    def asked_in(self, language: str, option: str | None = None) -> str:
+        """Return in which language its judge is asked if ``language`` is the judge's.
+
+        "" where that makes no difference: for ``auto``, or if an ``option`` of its own decides.
+        """
+        if not self.info.speaks or "judge" not in self.info.asks or language.lower() == "auto":
+            return ""
+        if self.is_built_in:
+            return "" if option else prompt_language(language)
+        if not self.is_known:
+            return language
+        # Of ragas: it knows its option, and asks in English for auto.
+        follows_from = cast("CacheableMetric", self.metric).follows_from
+        asked, otherwise = (str(follows_from(one)["language"]) for one in (language, "auto"))
+        return "" if asked == otherwise else asked
 
 
 class MetricSource(Value, frozen=True):

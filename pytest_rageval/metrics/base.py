@@ -55,6 +55,7 @@ class MetricInfo(Value, frozen=True):
     ``fills``: it is a measure of a ranking whose holes a judge grades, and becomes a FilledMetric.
     ``is_neutral``: neither end is the better one, so that it has no weight unless one is written.
     ``reads``: fields that its score follows from where the row has them, and that it does not need.
+    ``speaks``: the language of ``Models`` may decide in which one its judge is asked.
     """
 
     name: str
@@ -82,6 +83,7 @@ class MetricInfo(Value, frozen=True):
     fills: bool = False
     may_ask: frozenset[Role] = frozenset()
     reads: frozenset[str] = frozenset()
+    speaks: bool = True
 
     @property
     def is_judged(self) -> bool:

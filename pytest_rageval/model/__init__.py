@@ -49,6 +49,7 @@ from pytest_rageval.model.result import (
     verdicts_of,
 )
 from pytest_rageval.model.scenario import (
+    ASKED_IN,
     FILLED_AS,
     SEPARATOR,
     Bound,
@@ -109,6 +110,7 @@ from pytest_rageval.model.value import (
 __all__ = [
     "ANSWERABLE",
     "ANSWER_KIND",
+    "ASKED_IN",
     "BEST",
     "BUDGET",
     "BY_MODEL",

@@ -4,8 +4,9 @@
 what                                where results.json has it   if it is another one
 ==================================  ==========================  ==================================
 a metric: name, options, version    ``scenario.definitions``    refused
-its judge and prompt, normalizer,   the same: a model and       refused
-tokenizer and ``match``             options of the metric
+its judge and prompt, normalizer,   the same: a model, options  refused
+tokenizer and ``match``             of the metric, and the
+                                    language of prompts
 question, references, expected ids  ``samples[]``               refused
 judgements of documents             ``judgements_sha256``       refused
 ``top_k``                           ``scenario.measured``       refused; variants may differ in it
@@ -30,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pytest_rageval.model.scenario import ASKED_IN
 from pytest_rageval.model.value import Value
 
 Code = Mapping[str, Mapping[str, str]]
@@ -90,15 +92,27 @@ def shown_setting(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def unrecorded(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def unrecorded(
+    was: Mapping[str, Any], now: Mapping[str, Any], judge: object | None = None
+) -> list[str]:
     """Return what the run ``was`` has not on record, because an earlier version wrote it.
 
-    Names of settings, and "the code of" the metrics that ``now`` has on record.
+    Names of settings, "the code of" the metrics that ``now`` has on record, and the language of
+    the ``judge``, if there is one.
     """
     metrics = sorted(now.get(CODE, {})) if CODE not in was else []
     code = [f"the code of {', '.join(metrics)}"] if metrics else []
     names = [s.name for s in SETTINGS if s.name not in was and not s.may_be_absent]
-    return names + code
+    language = ["judge.language"] if judge is not None and not was else []
+    return names + code + language
+
+
+def recorded_as(definition: str, measured: Mapping[str, Any]) -> str:
+    """Return a metric's definition as the version wrote it that recorded ``measured``.
+
+    0.1.0 recorded nothing of these, and no language of prompts.
+    """
+    return definition if measured else definition.partition(ASKED_IN)[0]
 
 
 def code_differences(was: Code, now: Code) -> Iterator[str]:

@@ -83,6 +83,10 @@ def _plain(number: float) -> str:
 FILLED_AS: Final = ", filled as "
 """Stands in the definition of a metric whose holes a judge fills, before how it does so."""
 
+ASKED_IN: Final = ", asked in "
+"""Stands at the end of a metric's definition, before the language that the judge's ``language``
+gives its prompts; not on record in runs of 0.1.0."""
+
 
 class MetricColumn(Value, frozen=True):
     """A metric as a scenario uses it; None in ``ends`` of its range means unbounded.

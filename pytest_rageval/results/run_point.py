@@ -13,6 +13,7 @@ from typing import Final
 from unicodedata import normalize
 
 from pytest_rageval.model import (
+    ASKED_IN,
     NOTHING,
     WEIGHTED_SCORE,
     Comparison,
@@ -210,7 +211,9 @@ def _are_docs_reweighed(before: RunPoint, after: RunPoint) -> bool:
 
 
 def _is_redefined(name: str, before: RunPoint, after: RunPoint) -> bool:
-    old, new = before.definitions.get(name), after.definitions.get(name)
+    old, new = before.definitions.get(name, ""), after.definitions.get(name, "")
+    if before.doc_weights is None or after.doc_weights is None:  # of 0.1.0, without the language
+        old, new = old.partition(ASKED_IN)[0], new.partition(ASKED_IN)[0]
     return bool(old and new) and old != new
 
 

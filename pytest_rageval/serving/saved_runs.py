@@ -25,7 +25,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
-from pytest_rageval.model.measured import CODE, code_differences, setting_differences
+from pytest_rageval.model.measured import CODE, code_differences, recorded_as, setting_differences
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.layout import SavedHead, SavedScenario, comparison_dict
@@ -187,7 +187,8 @@ def _redefined(ours: StoredRun, theirs: StoredRun) -> Iterator[tuple[str, str]]:
         was = before.get(column.name)
         if was is None:
             continue
-        if was.definition != column.definition:
+        definition = recorded_as(column.definition, theirs.saved.measured)
+        if recorded_as(was.definition, ours.saved.measured) != definition:
             change = f"was {was.definition or 'not described'}, is {column.definition}"
         # What 0.25 enters the weighted score as also tells the direction and ``as_is``.
         elif (was.range, was.to_unit(0.25)) != (column.range, column.to_unit(0.25)):

@@ -27,12 +27,13 @@ def prompt_language(wanted: str, *texts: str) -> Language:
 
     Japanese and Korean count as such. English where there is no prompt in the wanted language.
 
-    >>> prompt_language("auto", "保修期为两年。"), prompt_language("zh-CN"), prompt_language("de")
-    ('zh', 'zh', 'en')
+    >>> [prompt_language(one, "保修期为两年。") for one in ("auto", "zh-CN", "Chinese", "de")]
+    ['zh', 'zh', 'zh', 'en']
     """
+    wanted = wanted.lower()
     if wanted == "auto":
         return "zh" if has_cjk("".join(texts)) else "en"
-    return "zh" if wanted.lower().startswith("zh") else "en"
+    return "zh" if wanted.startswith("zh") or "chinese" in wanted else "en"
 
 
 def filled(template: str, parts: Mapping[str, str]) -> str:

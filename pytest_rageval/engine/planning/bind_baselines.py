@@ -19,7 +19,6 @@ from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
     Case,
-    MetricColumn,
     Sample,
     ScenarioInfo,
     answer_digest,
@@ -202,7 +201,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
     said = [text for setting, text in settings if not setting.refuses]
     said += [*_more_differences(saved, plan, use.metrics), *_of_another(binding, saved, plan)]
     binding.unlike += [f"{name}: {text}; compared all the same" for text in said]
-    if unknown := unrecorded(saved.measured, plan.info.measured):
+    if unknown := unrecorded(saved.measured, plan.info.measured, plan.models.judge):
         listed = ", ".join(unknown)
         binding.remarks.append(
             f"{name}: an earlier version saved it, without {listed}: whether they differ is unknown"
@@ -258,13 +257,16 @@ def _absent(saved: SavedRun, plan: Plan) -> list[str]:
 
 
 def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
+    from pytest_rageval.model.measured import recorded_as
+
     for column in plan.info.metrics:
         before = saved.head.scenario.definitions.get(column.name)
-        if column.name in metrics and before is not None and before != column.definition:
+        now = recorded_as(column.definition, saved.measured)
+        if column.name in metrics and before is not None and before != now:
             # Hidden options have a hash; a text saved without may hold a password: not shown.
-            is_bare = hashes_in(before) < hashes_in(column.definition)
+            is_bare = hashes_in(before) < hashes_in(now)
             was = "saved with an option that is hidden now" if is_bare else before
-            yield f"{column.name} was {was}, and is {column.definition} now"
+            yield f"{column.name} was {was}, and is {now} now"
 
 
 def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
@@ -431,7 +433,7 @@ def _older_run(binding: Binding, plan: Plan, run_path: str, path: YamlPath) -> B
     # Queries that missing_queries leaves out of the older run have no part in the comparison.
     scored = [case for case in cases if isinstance(case, Sample) and case.skip is None]
     results = [score_case(older, case) for case in scored]
-    columns: list[MetricColumn] = list(plan.info.metrics)
+    columns = plan.info.metrics
     if filled := ", ".join(column.name for column in columns if column.filled):
         hint = "save a run of it (--rag-save), and name that as the baseline"
         binding.remarks.append(f"{run_path}: no judge fills its holes: no {filled}; {hint}")

@@ -36,6 +36,7 @@ from pytest_rageval.metrics.base import (
 )
 from pytest_rageval.model import (
     ANSWER_KIND,
+    ASKED_IN,
     FILLED_AS,
     RETRIEVAL,
     SUPPORT,
@@ -298,7 +299,8 @@ def _metric(
         ends=finite_ends(info.range),
         higher_is_better=info.higher_is_better,
         version=info.version,
-        definition=_definition_text(definition, info, options) + _by_whom(binding, info),
+        definition=_definition_text(definition, info, options)
+        + _by_whom(binding, BoundMetric(MetricColumn(name), info, metric), options),
         as_is=info.as_is,
         written=spec.name or ("" if spec.use else spec.metric),
         retrieves=_retrieves(info),
@@ -329,15 +331,18 @@ def _shared_options(binding: Binding) -> dict[str, Any]:
     return {**own, **binding.scenario.metric_options}
 
 
-def _by_whom(binding: Binding, info: MetricInfo) -> str:
-    """Return what is added to a metric's definition: its models, and how its holes are filled.
+def _by_whom(binding: Binding, bound: BoundMetric, options: NoOptions) -> str:
+    """Return what is added to a definition: models, how holes are filled, the judge's language.
 
-    Another judge, or another ``fill``, gives other scores.
+    Another judge, ``fill`` or ``language`` gives other scores.
     """
-    asked = [getattr(binding.scenario, role) for role in sorted(info.asks)]
+    scenario, info = binding.scenario, bound.info
+    asked = [getattr(scenario, role) for role in sorted(info.asks)]
     names = [spec.model for spec in asked if spec is not None]
-    filled = f"{FILLED_AS}{binding.scenario.fill or FillSpec()}" if info.fills else ""
-    return (f" by {', '.join(names)}" if names else "") + filled
+    filled = f"{FILLED_AS}{scenario.fill or FillSpec()}" if info.fills else ""
+    language = "auto" if scenario.judge is None else scenario.judge.language
+    spoken = bound.asked_in(language, getattr(options, "language", None))
+    return (f" by {', '.join(names)}" if names else "") + filled + (spoken and ASKED_IN + spoken)
 
 
 def _definition_text(definition: MetricDefinition, info: MetricInfo, options: NoOptions) -> str:

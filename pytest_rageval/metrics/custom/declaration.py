@@ -140,6 +140,7 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
         asks=(asks := _asks(declared.asks, signature, shown)),
         may_ask=signature.may_ask - asks,
         is_async=signature.is_async,
+        speaks="models" in signature.gives.values(),
     )
 
 

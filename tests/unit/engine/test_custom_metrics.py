@@ -184,6 +184,18 @@ class TestComparing:
         found = plan(scenario, files).info.metrics[0].definition
         assert found == "own_metrics:m v1 () by gpt-4o-mini"
 
+    @pytest.mark.parametrize(
+        ("parameter", "asked_in"), [("judge", ""), ("models", ", asked in zh-TW")]
+    )
+    def test_the_judges_language_is_part_of_it_where_it_is_told(
+        self, plan: Callable[..., Plan], parameter: str, asked_in: str
+    ) -> None:
+        entry = "{use: 'own_metrics:m', asks: [judge]}"
+        judge = JUDGE.replace("{", "{language: zh-TW, ")
+        scenario = use(f"async def m(sample, {parameter}): return 1", entry, judge)
+        found = plan(*scenario).info.metrics[0].definition
+        assert found == f"own_metrics:m v1 () by gpt-4o-mini{asked_in}"
+
     def test_a_judge_that_it_can_do_without_is_part_of_it_where_there_is_one(
         self, plan: Callable[..., Plan]
     ) -> None:

@@ -648,6 +648,41 @@ def test_what_makes_scores_mean_something_else_is_refused(
     assert warning.endswith(f"{said}; compared anyway")
 
 
+JUDGED = """
+name: s
+metrics: [{llm_answer_relevancy: {name: em}}]
+judge: {model: m, base_url: "http://127.0.0.1:9/v1", language: %s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "change"),
+    [
+        ("", "auto", ""),
+        (", asked in zh", "zh-CN", ""),
+        ("", "zh", "by m, and is llm_answer_relevancy v1 () by m, asked in zh now"),
+        (", asked in zh", "auto", "by m, asked in zh, and is llm_answer_relevancy v1 () by m now"),
+    ],
+)
+def test_another_language_of_the_judge_is_refused(
+    past: Folder, was: str, now: str, change: str
+) -> None:
+    """What 0.1.0 saved, which did not record it, is compared, and that is said."""
+    file = past.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    plain["scenario"]["definitions"] = {"em": f"llm_answer_relevancy v1 () by m{was}"}
+    file.write_text(json.dumps(plain), "utf-8")
+    scenario = JUDGED % now + MAIN + rows(*NOW)
+    said = past.refused(scenario) if change else []
+    assert [text.partition("v1 () ")[2].partition(";")[0] for text in said] == [change] * len(said)
+    assert change or not past.plan(scenario).info.remarks
+    if not was:
+        del plain["scenario"]["measured"]
+        file.write_text(json.dumps(plain), "utf-8")
+        (remark,) = past.plan(scenario).info.remarks
+        assert "tolerate, judge.language: whether they differ is unknown" in remark
+
+
 GATED = "thresholds: {f1: 0}\ngates: {pass_rate: 0}\n"
 
 

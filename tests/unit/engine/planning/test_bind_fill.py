@@ -48,6 +48,10 @@ def test_all_filled_metrics_read_the_same_grades(plan: Callable[..., Plan]) -> N
     assert [metric.batch is None for metric in made.metrics] == [True, True, False]
     assert [metric.column.filled for metric in made.metrics] == [True, True, False]
     assert first.column.definition.endswith(" by m, filled as k=10")
+    (chinese, *_) = plan(
+        SCENARIO.replace("judge: m", "judge: {model: m, language: zh}"), FILES
+    ).metrics
+    assert chinese.column.definition.endswith(" by m, filled as k=10, asked in zh")
 
 
 def test_queries_and_texts_come_from_their_files(plan: Callable[..., Plan]) -> None:

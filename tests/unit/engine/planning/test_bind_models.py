@@ -73,6 +73,34 @@ def refused(write: Write) -> Callable[..., list[str]]:
     return find
 
 
+@pytest.mark.parametrize(
+    ("metric", "language", "asked_in"),
+    [
+        ("llm_answer_relevancy", "auto", ""),
+        ("llm_answer_relevancy", "Auto", ""),
+        ("llm_answer_relevancy", "zh-CN", "zh"),
+        ("llm_answer_relevancy", "Chinese", "zh"),
+        ("llm_answer_relevancy", "de", "en"),
+        ("llm_answer_relevancy: {language: auto}", "zh", ""),
+        ("claim_recall", "zh", "zh"),
+        ("faithfulness", "en", ""),  # as for auto
+        ("faithfulness", "zh-CN", "Simplified Chinese"),
+        ("faithfulness: {language: de}", "zh", ""),
+        ("judges", "zh-CN", "zh-CN"),  # it may make of it what it likes
+        ("embeds", "zh", ""),
+        ("em", "zh", ""),
+    ],
+)
+def test_the_language_of_prompts_is_part_of_what_is_measured(
+    plan: Plans, metric: str, language: str, asked_in: str
+) -> None:
+    judge = f"judge: {{model: m, language: {language}}}\nembedding: e"
+    rows = "[{question: q, answer: x, contexts: [c], references: [x]}]"
+    scenario = f"name: s\ndataset: {rows}\nmetrics:\n  - {metric}\n{judge}\n"
+    (column,) = plan(scenario).info.metrics
+    assert column.definition.partition(", asked in ")[2] == asked_in
+
+
 def test_a_scenario_that_asks_nobody_has_no_models(plan: Plans) -> None:
     made = plan(text("em"))
     assert made.models == ModelPlan()

@@ -245,6 +245,13 @@ def test_a_trend_begins_anew_where_what_is_measured_changed(
     assert said == f"| not comparable with the runs before r3: what is measured changed ({why})"
 
 
+def test_a_language_that_an_old_version_did_not_record_is_no_other_measure() -> None:
+    old, new = weighed(1, 0.2, BEFORE), weighed(2, 0.6, BEFORE, "v1, asked in zh")
+    for doc_weights, is_anew in ((None, False), ({}, True)):
+        points = [replace(old, doc_weights=doc_weights), replace(new, doc_weights={})]
+        assert any("em is defined anew" in line for line in history_lines(points)) == is_anew
+
+
 def test_every_trend_begins_anew_where_documents_weigh_otherwise() -> None:
     """The same answers: each mean is another one, that of a single metric, too."""
     old, new = weighed(1, 0.2, {"em": 1.0}), weighed(2, 0.6, {"em": 1.0}, "v2")
