@@ -34,7 +34,6 @@ from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.model_specs import MetricSpec
 from pytest_rageval.scenario.schema import EmptyAnswer, MatchName
 from pytest_rageval.text.printable import one_line
-from pytest_rageval.text.prompts import prompt_language
 
 if TYPE_CHECKING:
     from pytest_rageval.controls import ControlRule
@@ -87,6 +86,9 @@ class BoundMetric(Value, frozen=True):
         if not self.info.speaks or "judge" not in self.info.asks or language.lower() == "auto":
             return ""
         if self.is_built_in:
+            # Not at the top: most scenarios ask no judge.
+            from pytest_rageval.text.prompts import prompt_language
+
             return "" if option else prompt_language(language)
         if not self.is_known:
             return language
