@@ -17,13 +17,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from string import Template
 from typing import Any, Literal
+from urllib.parse import parse_qsl
 
 from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message, ReplySchema
@@ -56,7 +59,7 @@ def chat_key(
     schema: ReplySchema | None,
     purpose: Purpose,
 ) -> Key:
-    """Return the key of a reply. No header is in it, and no user, password or query of the URL."""
+    """Return the key of a reply. No user or password is in it; see ``_added`` for the rest."""
     return _key(
         {
             "format": KEY_FORMAT,
@@ -96,7 +99,7 @@ def chat_identity(settings: ClientSettings) -> dict[str, Any]:
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
             "seed": settings.seed,
-            **_body_digests(settings),
+            **_added(settings),
         },
     }
 
@@ -110,14 +113,26 @@ def vector_identity(settings: ClientSettings, *, is_local: bool) -> dict[str, An
         "provider": settings.provider,
         "endpoint": None if is_local else settings.endpoint,
         "model": settings.model,
-        "parameters": _body_digests(settings),
+        "parameters": _added(settings),
         **({"source": settings.source_sha256} if settings.source_sha256 else {}),
     }
 
 
-def _body_digests(settings: ClientSettings) -> dict[str, Any]:
+def _added(settings: ClientSettings) -> dict[str, Any]:
     """Return a digest of each value that is added to requests: it may be a secret."""
-    return {"extra_body": digests(settings.extra_body)} if settings.extra_body else {}
+    added = {"extra_body": settings.extra_body, "routing": _routing(settings)}
+    return {name: digests(values) for name, values in added.items() if values}
+
+
+_MODEL = re.compile(r"(?i)[-_.](?:deployment|engine|model)(?:[-_]?(?:id|name))?$")
+
+
+def _routing(settings: ClientSettings) -> dict[str, str]:
+    """Return what of headers and query names the model, or its deployment, behind a gateway."""
+    sent = {f"query.{name}": value for name, value in parse_qsl(settings.url.query)}
+    for name, value in settings.headers.items():
+        sent[f"headers.{name.lower()}"] = Template(value).safe_substitute(os.environ)
+    return {name: value for name, value in sent.items() if _MODEL.search(name)}
 
 
 def _key(material: dict[str, Any]) -> Key:
@@ -199,11 +214,11 @@ def _explain(name: str, wanted: Any, found: Any) -> str:
 
 
 def _explain_parameter(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    if name != "extra_body":
+    if name not in ("extra_body", "routing"):
         return f"{name}: {_plain(wanted, name)} here, {_plain(found, name)} in the cache"
     here, there = wanted.get(name) or {}, found.get(name) or {}
     differing = [part for part in sorted({*here, *there}) if here.get(part) != there.get(part)]
-    return f"extra_body differs: {shorten(', '.join(differing), 60)}"
+    return f"{name} differs: {shorten(', '.join(differing), 60)}"
 
 
 def _explain_messages(wanted: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> str:

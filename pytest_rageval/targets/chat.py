@@ -80,7 +80,7 @@ class ChatOptions(ModelSpec, TargetOptions):
         )
 
     def identity(self) -> Mapping[str, Any]:
-        """Return model, parameters and prompts; no header, and of ``extra_body`` only digests."""
+        """Return model, parameters and prompts; of headers and ``extra_body`` only digests."""
         from pytest_rageval.clients.cache import chat_identity
 
         own = chat_identity(self.settings(ClientSettings(self.model)))

@@ -39,6 +39,9 @@ def key(
         {"extra_body": {"top_p": 0.5}},
         {"extra_body": {"top_p": 1, "token": "t"}},
         {"extra_body": {}},
+        {"base_url": "http://host/v1?api-version=1&deployment=a"},
+        {"base_url": "http://host/v1?modelName=b"},
+        {"headers": {"azureml-model-deployment": "blue"}},
         {"provider": "other"},
         {"schema": None},
         {"schema": ReplySchema("Verdict", {"type": "object"})},
@@ -62,7 +65,8 @@ def test_everything_that_changes_an_answer_changes_the_key(change: dict[str, Any
         {"purpose": replace(PURPOSE, order=7)},
         {"role": "answer"},
         {"api_key_env": "OTHER"},
-        {"headers": {"api-key": "x"}},
+        {"headers": {"api-key": "x", "x-request-id": "1", "X-Model-Token": "x", "X-Title": "t"}},
+        {"base_url": "http://host/v1?api-version=1&key=secret"},
         {"timeout_s": 1.0},
         {"concurrency": 1},
         {"retries": 0},
@@ -75,6 +79,15 @@ def test_everything_that_changes_an_answer_changes_the_key(change: dict[str, Any
 def test_what_does_not_change_an_answer_leaves_the_key(change: dict[str, Any]) -> None:
     assert key(**change).sha256 == key().sha256
     assert "secret" not in key(**change).text
+
+
+def test_a_header_that_names_the_model_counts_as_it_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {key(headers={"X-Model": text}).sha256 for text in ("a", "b", "${MODEL_OF_GATEWAY}")}
+    monkeypatch.setenv("MODEL_OF_GATEWAY", "b")
+    assert key(headers={"x-model": "${MODEL_OF_GATEWAY}"}) == key(headers={"X-Model": "b"})
+    assert len(found) == 3
 
 
 def test_what_is_added_to_requests_may_be_secret_and_is_in_no_key() -> None:
@@ -140,6 +153,7 @@ def test_a_vector_of_changed_code_is_another_one() -> None:
             {"schema": ReplySchema("Verdict", {})},
             "the schema of the reply (Verdict) has changed",
         ),
+        ({"headers": {"X-Model": "a"}}, "routing differs: headers.x-model"),
         ({"schema": None}, "schema: 'Verdict "),
         ({"model": "n", "seed": 7}, "model: 'm' here, 'n' in the cache; seed: not set here, 7"),
     ],
