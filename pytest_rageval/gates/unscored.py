@@ -1,5 +1,6 @@
 """The gate ``unscored``: the share of samples without a weighted score, at most 0 by default.
 
+A metric that failed is missed, too, if a gate or threshold names it, also where it weighs nothing.
 Every scenario is held to it, since a run in which nothing was scored must not be green; without
 other gates it is shown only where it fails.
 ``unscored: {faithfulness: 0.05}`` lets that metric be missing in this share of the samples, which
@@ -9,7 +10,7 @@ are then xfailed; all other samples must have a weighted score.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final
 
@@ -63,12 +64,14 @@ class UnscoredGate(Gate):
     """Bounds the share of samples without a weighted score, of those that were to have one.
 
     These are neither skipped nor allowed to be invalid, and not every metric is ruled out for them.
+    One for which a ``required`` metric failed, which a gate or threshold names, counts, too.
     ``shares`` are the largest shares of samples that may lack a metric, by its name.
     """
 
     bound: Bound = _NONE_UNSCORED
     name: str = "unscored"
     shares: Mapping[str, Bound] = field(default_factory=lambda: NOTHING)
+    required: frozenset[str] = frozenset()
 
     def asks_nothing_of(self, sample: SampleResult) -> bool:
         """Return whether the data alone rule every metric out."""
@@ -81,18 +84,35 @@ class UnscoredGate(Gate):
             why = "are skipped or invalid, or no metric applies to them"
             message = f"nothing was scored: all {len(result.samples)} samples {why}"
             return GateResult(self.name, "failed", None, self.bound.end, message)
-        without = [sample for sample in expected if not is_scored(sample.weighted_score)]
-        counted = [s for s in without if not is_tolerated(result.info, s, self.shares)]
+        counted = [sample for sample in expected if self.counts(result.info, sample)]
         share = len(counted) / len(expected)
         has_score = any(is_scored(score) for sample in expected for score in sample.scores.values())
         if len(counted) == len(expected) or not has_score:
-            message = f"none of {len(expected)} samples was scored{_because(result.info, without)}"
+            because = _because(self, result.info, expected)
+            message = f"none of {len(expected)} samples was scored{because}"
             return GateResult(self.name, "failed", share, self.bound.end, message)
-        remark = f"{len(counted)} of {len(expected)} samples{_because(result.info, counted)}"
+        remark = f"{len(counted)} of {len(expected)} samples{_because(self, result.info, counted)}"
         found = bound_result(self.name, self.bound, share, remark=remark)
         if found.outcome == "failed":
-            found = replace(found, message=found.message + _way_out(result.info, expected, counted))
+            way_out = _way_out(self, result.info, expected, counted)
+            found = replace(found, message=found.message + way_out)
         return self._with_shares(result, found, expected)
+
+    def counts(self, info: ScenarioInfo, sample: SampleResult) -> bool:
+        """Return whether a score is missing that may not be."""
+        is_whole = is_scored(sample.weighted_score) or is_tolerated(info, sample, self.shares)
+        return not is_whole or bool(self.failed(sample))
+
+    def failed(self, sample: SampleResult) -> list[str]:
+        """Return the required metrics that failed, but for those that may be missing."""
+        return [
+            name
+            for name in sample.scores
+            if name in sample.errors
+            and name in self.required
+            and _lacks(sample, name)
+            and (name not in self.shares or was_not_asked(sample, name))
+        ]
 
     def _with_shares(
         self, result: ScenarioResult, general: GateResult, expected: Sequence[SampleResult]
@@ -131,7 +151,8 @@ class UnscoredGate(Gate):
     def for_page(self) -> dict[str, Any]:
         """Return what the page computes it from."""
         shares = [[name, ends_of(bound)] for name, bound in self.shares.items()]
-        return {"kind": "unscored", "ends": ends_of(self.bound), "shares": shares}
+        bounds = {"ends": ends_of(self.bound), "shares": shares}
+        return {"kind": "unscored", **bounds, "required": sorted(self.required)}
 
 
 def gates_of(info: ScenarioInfo) -> list[Gate]:
@@ -139,7 +160,13 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
     gates = make_gates(info.gates, info)
     if gates and not any(gate.name == "unscored" for gate in gates):
         gates.append(UnscoredGate())
-    return gates
+    names = needed_scores(info, gates)
+    return [replace(one, required=names) if isinstance(one, UnscoredGate) else one for one in gates]
+
+
+def needed_scores(info: ScenarioInfo, gates: Iterable[Gate]) -> frozenset[str]:
+    """Return the scores that a threshold or one of the gates needs."""
+    return frozenset(info.thresholds).union(*(gate.targets for gate in gates))
 
 
 class UnscoredWatch(Watch):
@@ -177,31 +204,33 @@ class UnscoredWatch(Watch):
         if not _is_to_be_scored(sample):
             return
         self._n += 1
-        is_whole = is_scored(sample.weighted_score)
-        self._counted += not is_whole and not is_tolerated(self._info, sample, self._gate.shares)
+        self._counted += self._gate.counts(self._info, sample)
         self._missing.update(name for name in self._gate.shares if _lacks(sample, name))
         self._scored.update(name for name, score in sample.scores.items() if is_scored(score))
-        self._scored.update([WEIGHTED_SCORE] if is_whole else ())
+        self._scored.update([WEIGHTED_SCORE] if is_scored(sample.weighted_score) else ())
 
 
-def _because(info: ScenarioInfo, samples: Sequence[SampleResult]) -> str:
+def _because(gate: UnscoredGate, info: ScenarioInfo, samples: Sequence[SampleResult]) -> str:
     """Return which scores the samples lack, the most frequent first."""
-    blamed = Counter(name for sample in samples for name in _to_blame(info, sample))
+    blamed = Counter(name for sample in samples for name in _to_blame(gate, info, sample))
     found = [f"{name} missing on {count}" for name, count in blamed.most_common(_LISTED)]
     return f": {', '.join(found)}" if found else ""
 
 
 def _way_out(
-    info: ScenarioInfo, expected: Sequence[SampleResult], counted: Sequence[SampleResult]
+    gate: UnscoredGate,
+    info: ScenarioInfo,
+    expected: Sequence[SampleResult],
+    counted: Sequence[SampleResult],
 ) -> str:
     """Return what to write in the scenario to allow the missing scores or invalid rows, or why not.
 
     No advice allows a metric to be missing in more than a fifth of the samples (R6). What was not
     asked is a fault of the run, which no share allows.
     """
-    if any(_is_not_recorded(info, sample) for sample in counted):
+    if any(_is_not_recorded(gate, info, sample) for sample in counted):
         return "; not in the cache: no share allows that, run once without --rag-cache=replay"
-    blamed = {name for sample in counted for name in _to_blame(info, sample)}
+    blamed = {name for sample in counted for name in _to_blame(gate, info, sample)}
     names = [column.name for column in info.metrics if column.name in blamed]
     missing = {name: _share(name, expected) for name in names}
     if too_many := [name for name, share in missing.items() if share > _MOST_ADVISED]:
@@ -228,9 +257,10 @@ def _lacks(sample: SampleResult, name: str) -> bool:
     return not is_scored(sample.scores.get(name)) and not is_left_out
 
 
-def _is_not_recorded(info: ScenarioInfo, sample: SampleResult) -> bool:
+def _is_not_recorded(gate: UnscoredGate, info: ScenarioInfo, sample: SampleResult) -> bool:
     """Return whether a score is missing because the cache that is replayed has no reply."""
-    return any(sample.errors.get(name, "").startswith(REPLAY) for name in _to_blame(info, sample))
+    blamed = _to_blame(gate, info, sample)
+    return any(sample.errors.get(name, "").startswith(REPLAY) for name in blamed)
 
 
 def _share(name: str, expected: Sequence[SampleResult]) -> float:
@@ -239,14 +269,13 @@ def _share(name: str, expected: Sequence[SampleResult]) -> float:
     return -(-100 * missing // len(expected)) / 100
 
 
-def _to_blame(info: ScenarioInfo, sample: SampleResult) -> Iterator[str]:
-    """Yield what leaves a sample unscored: "row" (invalid), "answer" (the target), or metrics."""
+def _to_blame(gate: UnscoredGate, info: ScenarioInfo, sample: SampleResult) -> Iterable[str]:
+    """Return what leaves a sample unscored: "row" (invalid), "answer" (the target), or metrics."""
     if sample.invalid is not None:
-        yield "row"
-    elif TARGET in sample.errors:
-        yield "answer"
-    else:
-        yield from blamed_metrics(info, sample)
+        return ["row"]
+    if TARGET in sample.errors:
+        return ["answer"]
+    return dict.fromkeys([*blamed_metrics(info, sample), *gate.failed(sample)])
 
 
 _ALL: Final = ""

@@ -126,3 +126,29 @@ def test_what_failed_for_a_reason_of_its_own_stays(
     page = open_report(of_samples(weigh, *samples))
     assert outcomes(page, 2, 0) == ["failed", "xfailed"]
     assert outcomes(page, 0, 1) == ["failed", "xfailed"]
+
+
+def test_a_judged_metric_that_failed_is_missing_with_any_weight(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    """A threshold names em, which failed on the marked row: no gate was asked for, one guards."""
+    marked = SampleResult(
+        "b", 1, "xfailed", scores={"f1": 1.0, "em": None}, errors={"em": "boom"}, xfail="known"
+    )
+    whole = SampleResult("a", 0, scores={"f1": 1.0, "em": 1.0})
+    info = ScenarioInfo(
+        "s",
+        "s.yaml",
+        "s.yaml",
+        (MetricColumn("f1"), MetricColumn("em", 0.0)),
+        thresholds={"em": Bound(min=0.5)},
+    )
+    page = open_report(weigh(info, (whole, marked), {"f1": 1.0, "em": 0.0}, {}))
+    said = (
+        "0.5000 > 0.0000 (1 of 2 samples: em missing on 1)"
+        "; too many to allow: look at what em failed for"
+    )
+    for f1, em in ((1, 0), (2, 0), (1, 1)):
+        assert outcomes(page, f1, em) == ["passed", "xfailed"]
+        gates = page.evaluate("rageval.state().gates.map((one) => [one.name, one.message()])")
+        assert gates == [["unscored", said]]

@@ -245,10 +245,14 @@ def test_what_a_metric_does_not_let_pass_fails_in_the_page_as_well(
 def test_metrics_that_may_be_missing_give_pythons_verdict(
     open_report: Any, weigh: Callable[..., ScenarioResult], share: float
 ) -> None:
-    """G1: the gate unscored by metric, for weights under which they matter or not."""
+    """G1: the gate unscored by metric, for weights under which they matter or not.
+
+    Where rubric failed, it is missing with any weight: a gate names it.
+    """
     rng = random.Random(7)
     samples = made_samples(rng, 60, COLUMNS)
-    info = made_info(60, COLUMNS, gates={"f1": 0.1, "unscored": {"f1": share, "noise": 0.2}})
+    shares = {"f1": share, "noise": 0.2}
+    info = made_info(60, COLUMNS, gates={"f1": 0.1, "rubric": 0.1, "unscored": shares})
     weights = {column.name: column.weight for column in COLUMNS}
     page = open_report(weigh(info, samples, weights, {}))
     sets = [made_weights(rng, COLUMNS) for _ in range(15)]

@@ -90,6 +90,23 @@ def test_expectations_count_as_pytest_has_it(
     assert project.outcomes() == {"first": outcome}
 
 
+@pytest.mark.parametrize("judging", ["thresholds: {flaky: 1}", "gates: {flaky: 1}"])
+def test_a_failed_metric_is_not_what_a_mark_expects(
+    project: Project, run: Run, judging: str
+) -> None:
+    """The row is xfailed, but no score was there to be too low: em weighs all, and has one."""
+    project.file("own.py", "def flaky(answer):\n    return 1 / (answer != 'boom')\n")
+    project.scenario(
+        SCENARIO.replace("[em]", "[em, {use: 'own:flaky'}]").replace("thresholds: {em: 1}", judging)
+        + "    metric_weights: {em: 1, flaky: 0}\n"
+    )
+    project.rows([_row("first"), _row("second", "boom", xfail="issue 7")])
+    result = red(run())
+    assert project.outcomes() == {"first": "passed", "second": "xfailed"}
+    assert project.gates()["unscored"] == "failed"
+    result.stdout.fnmatch_lines(["*flaky missing on 1*"])
+
+
 def test_a_run_that_skips_all_rows_is_not_green(project: Project, run: Run) -> None:
     """[E7] Nothing was tested: the gate on unscored samples fails, asked for or not."""
     project.scenario(SCENARIO)

@@ -65,9 +65,10 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     result = _with_people(replace(result, comparisons=tuple(_comparisons(result))))
     result = _with_estimates(result) if extent.complete else result
     gates = gates_of(result.info)
+    held = gates or [UnscoredGate(required=frozenset(result.info.thresholds))]
     verdicts = [
         replace(_decide(gate, result, extent, strict), baseline=gate.against, metric=_only(gate))
-        for gate in gates or [UnscoredGate()]
+        for gate in held
     ]
     if result.counts.not_asked:
         # Not at the top: most runs ask about every sample.
@@ -80,7 +81,7 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     if (sample := result.info.sample) is not None:
         verdicts = [
             verdict if gate.estimates else _of_sample(verdict, sample)
-            for gate, verdict in zip(gates or [UnscoredGate()], verdicts, strict=True)
+            for gate, verdict in zip(held, verdicts, strict=True)
         ]
     if not gates:
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]

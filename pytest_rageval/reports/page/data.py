@@ -8,10 +8,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
-from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, make_gates, metrics_behind
+from pytest_rageval.gates.base import AS_RUN, Gate, ends_of, metrics_behind
 from pytest_rageval.gates.mean import again_of
 from pytest_rageval.gates.slices import slice_value
-from pytest_rageval.gates.unscored import UnscoredGate
+from pytest_rageval.gates.unscored import UnscoredGate, gates_of, needed_scores
 from pytest_rageval.model import (
     SUPPORT,
     TARGET,
@@ -57,7 +57,7 @@ from pytest_rageval.text.printable import one_line
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
     """Yield each gate: what the page decides it from, and under ``run`` its verdict of the run."""
-    made = [UnscoredGate(), *make_gates(result.info.gates, result.info)]
+    made = gates_of(result.info) or [UnscoredGate()]
     gates = {gate.name: _for_page(gate, result) for gate in made}
     unknown = {"kind": AS_RUN, "targets": [WEIGHTED_SCORE]}  # added by a hook
     for verdict in result.gates:
@@ -100,9 +100,7 @@ def _remark(result: ScenarioResult, asked: Mapping[str, Any]) -> dict[str, str]:
 
 def required_names(info: ScenarioInfo) -> frozenset[str]:
     """Return the scores that a threshold or a gate needs; ``_unjudged`` has who may lack them."""
-    return frozenset(info.thresholds).union(
-        *(gate.targets for gate in make_gates(info.gates, info))
-    )
+    return needed_scores(info, gates_of(info))
 
 
 _BYTES_A_THOUSAND: Final = 980_000

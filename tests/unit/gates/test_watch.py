@@ -11,6 +11,7 @@ import pytest
 from pytest_rageval.engine.verdict.certainty import Certainty, watch_of
 from pytest_rageval.gates.base import AnySample, Gate, Watch, make_gates
 from pytest_rageval.gates.slices import SliceGate
+from pytest_rageval.gates.unscored import gates_of
 from pytest_rageval.model import (
     Bound,
     Diagnosis,
@@ -129,6 +130,16 @@ def test_missing_scores_of_a_metric_are_counted_for_it(info: Info) -> None:
     rows = [scored(at, None, scores=half, errors={"em": "down"}) for at in (0, 1)]
     found = watch(shares, {"unscored": {"em": 0.7}})
     assert certain(found, *rows, scored(2, 1.0)) == [False, False, True]
+
+
+@pytest.mark.parametrize(("gates", "last"), [({"em": 0.5}, False), ({"f1": 0.5}, True)])
+def test_a_failed_metric_that_a_gate_names_is_missing(
+    info: Info, gates: dict[str, Any], last: bool
+) -> None:
+    """As in the verdict, though the sample has its weighted score."""
+    (gate,) = [one for one in gates_of(info(gates=gates)) if one.name == "unscored"]
+    lost = scored(1, 1.0, scores={"f1": 1.0, "em": None}, errors={"em": "down"})
+    assert certain(gate.watch(info(), [], 0.0), scored(0, 1.0), lost) == [True, last]
 
 
 def test_every_value_of_a_field_must_be_certain_or_one_fail(info: Info) -> None:

@@ -314,7 +314,7 @@ def test_gates_are_data(result: Result) -> None:
         {"kind": "quantile", "target": "f1", "ends": [0.3, None], "q": 0.1},
         {"kind": "lower_bound", "target": "f1", "ends": [0.2, None], "confidence": 0.95},
         {"kind": "pass_rate", "ends": [0.9, None]},
-        {"kind": "unscored", "ends": [None, 0.1], "shares": []},
+        {"kind": "unscored", "ends": [None, 0.1], "shares": [], "required": []},
         {
             "kind": "by",
             "field": "doc_name",

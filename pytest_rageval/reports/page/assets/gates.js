@@ -22,7 +22,8 @@ function decidedGates(state) {
   if (!data.scenario.guards_itself || isForced(state.run)) return decide(data.gates);
   // Nobody asked for a gate: one that samples lack scores is there, and seen when it fails.
   const others = data.gates.filter((gate) => gate.name !== IMPLICIT_UNSCORED.name);
-  const guard = decide([IMPLICIT_UNSCORED]).filter((gate) => gate.outcome === "failed");
+  const required = state.run.metrics.filter((one) => one.is_required).map(({ name }) => name);
+  const guard = decide([{ ...IMPLICIT_UNSCORED, required }]).filter((gate) => gate.outcome === "failed");
   return [...guard, ...decide(others)];
 }
 
@@ -206,9 +207,9 @@ function checkPassRate(state, gate, samples) {
 function checkUnscored(state, gate, samples) {
   const { isExpected, isScoreless } = state.run;
   const expected = samples.filter((at) => isExpected[at] && !isScoreless[at]);
-  const without = expected.filter((at) => state.weighted[at] === null);
   const allowed = new Set(gate.shares.map(([name]) => name));
-  const counted = without.filter((at) => !isTolerated(state, at, allowed));
+  const isWhole = (at) => state.weighted[at] !== null || isTolerated(state, at, allowed);
+  const counted = expected.filter((at) => !isWhole(at) || requiredThatFailed(state, gate, at).length);
   const share = expected.length ? counted.length / expected.length : null;
   const hasScore = (at) => state.run.metrics.some((metric) => metric.scores[at] !== null);
   if (expected.length && (counted.length === expected.length || !expected.some(hasScore))) {
@@ -217,16 +218,32 @@ function checkUnscored(state, gate, samples) {
       observed: share,
       bound: gate.ends[0] ?? gate.ends[1],
       margin: null,
-      message: () => say("none_of_scored", { n: expected.length }) + missingText(state, without),
+      message: () => say("none_of_scored", { n: expected.length }) + missingText(state, gate, expected),
     };
   }
   const missing = () => say("nothing_to_score", { n: samples.length });
   const remark = () =>
-    say("of_samples", { n: counted.length, of: expected.length }) + missingText(state, counted);
+    say("of_samples", { n: counted.length, of: expected.length }) + missingText(state, gate, counted);
   const general = boundResult(gate.ends, share, missing, remark);
   const said = general.message;
-  if (general.outcome === "failed") general.message = () => said() + waysToAllow(state, expected, counted);
+  if (general.outcome === "failed") general.message = () => said() + waysToAllow(state, gate, expected, counted);
   return withShares(state, gate, general, expected);
+}
+
+/** The required metrics that failed, but for those that may be missing. */
+function requiredThatFailed({ run }, gate, at) {
+  const mayLack = (name) => !run.isNotAsked[at] && gate.shares.some(([one]) => one === name);
+  return run.metrics.filter(
+    (one) =>
+      gate.required.includes(one.name) &&
+      one.hasFailed[at] &&
+      lacks(one, at) &&
+      !mayLack(one.name),
+  );
+}
+
+function lackedMetrics(state, gate, at) {
+  return [...new Set([...blamedMetrics(state, at), ...requiredThatFailed(state, gate, at)])];
 }
 
 /** The general verdict, or that on the metrics which may be missing, if it is worse. */
@@ -254,7 +271,7 @@ function withShares(state, gate, general, expected) {
 }
 
 /** What the samples have no score of, the most frequent first. */
-function missingText(state, samples) {
+function missingText(state, gate, samples) {
   const counts = new Map();
   for (const at of samples) {
     const { run } = state;
@@ -262,7 +279,7 @@ function missingText(state, samples) {
       ? [say("missing_row")]
       : run.isUnanswered[at]
         ? [say("missing_answer")]
-        : blamedMetrics(state, at).map((metric) => metric.name);
+        : lackedMetrics(state, gate, at).map((metric) => metric.name);
     for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   const found = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
@@ -270,10 +287,10 @@ function missingText(state, samples) {
   return list && say("labelled", { name: "", value: list });
 }
 
-function waysToAllow(state, expected, samples) {
+function waysToAllow(state, gate, expected, samples) {
   const { run } = state;
   const isSample = (at) => !run.isInvalid[at] && !run.isUnanswered[at];
-  const blamed = new Set(samples.filter(isSample).flatMap((at) => blamedMetrics(state, at)));
+  const blamed = new Set(samples.filter(isSample).flatMap((at) => lackedMetrics(state, gate, at)));
   const names = run.metrics.filter((metric) => blamed.has(metric));
   if (!names.length) return samples.some((at) => run.isInvalid[at]) ? say("rows_to_allow", {}) : "";
   const shares = names.map((metric) => {

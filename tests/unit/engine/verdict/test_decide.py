@@ -11,6 +11,7 @@ import pytest
 from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates
 from pytest_rageval.model import (
     Baseline,
+    Bound,
     Comparing,
     GateResult,
     MetricColumn,
@@ -44,6 +45,36 @@ def test_the_guard_against_nothing_scored_needs_no_gate(result: Result) -> None:
     """A20: a scenario without gates whose samples are all unscored is not green."""
     found = decide_gates(result(good(2, None)), Extent(2, 2, 2))
     assert outcomes(found) == {"unscored": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [
+        ({"gates": {"em": 0.5}}, "failed"),
+        ({"thresholds": {"em": Bound(min=0.5)}}, "failed"),
+        ({"gates": {"em": 0.5, "unscored": 0.4}}, "failed"),
+        ({"gates": {"em": 0.5, "unscored": 0.5}}, "passed"),
+        ({"gates": {"em": 0.5, "unscored": {"em": 0.5}}}, "passed"),
+        ({"gates": {"f1": 0.5}}, "passed"),
+    ],
+)
+def test_a_judged_metric_that_failed_on_an_expected_failure_is_missing(
+    result: Result, options: Any, outcome: str
+) -> None:
+    """em weighs nothing, so that the weighted score is there; the mark is about the answer."""
+    scores = {"f1": 1.0, "em": None}
+    failed = SampleResult("x", 1, "xfailed", weighted_score=1.0, scores=scores, xfail="issue 7")
+    failed = replace(failed, errors={"em": "boom"})
+    whole = SampleResult("a", 0, weighted_score=1.0, scores={"f1": 1.0, "em": 1.0})
+    columns = MetricColumn("f1"), MetricColumn("em", 0.0)
+    found = decide_gates(result([whole, failed], *columns, **options), Extent(2, 2, 2))
+    (verdict,) = [gate for gate in found.gates if gate.name == "unscored"]
+    assert verdict.outcome == outcome
+    assert outcome == "passed" or "em missing on 1" in verdict.message
+    # Where it does not apply to the row, nothing is missing.
+    out = replace(failed, left_out={"em": "run"})
+    found = decide_gates(result([whole, out], *columns, **options), Extent(2, 2, 2))
+    assert outcomes(found).get("unscored", "passed") == "passed"
 
 
 def test_a_guard_that_holds_is_not_shown_where_no_gate_was_asked_for(result: Result) -> None:
