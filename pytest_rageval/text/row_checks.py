@@ -299,10 +299,12 @@ def _has(answer: str, text: str, *, at_start: bool = False) -> bool:
         return False
     ends = (_TYPED.get(sign, sign) for sign in (text[0], text[-1]))
     kept = frozenset(_WIDE[sign] for sign in ends if sign in _WIDE)
-    answer, text = _typed(answer, kept), _typed(text, kept)
+    whole, answer, text = answer, _typed(answer, kept), _typed(text, kept)
     before, behind = _NO_WORD if text[0] == "-" else "", _NO_MORE if text[-1] == "-" else ""
     if not before and not behind:
         return answer.startswith(text) if at_start else text in answer
+    if not (behind or at_start) and any(f" {sign}{text[1:]}" in whole for sign in "-\u2212"):
+        return True  # behind a figure and a blank, only other dashes may be of a range
     found = re.compile(f"{before}{re.escape(text)}{behind}")
     return bool(found.match(answer) if at_start else found.search(answer))
 
