@@ -312,6 +312,8 @@ const RUN_WORDS = [
   [/(?<=：无法判定，A [^;；]*); cannot be decided: /g, "；原因："],
   [/; cannot be decided: /g, "；无法判定："],
   [/; it fails by the pairs there are: /g, "；按现有的样本对即不通过："],
+  [/too few pairs, or groups, for an interval: no fall is excluded/g, "样本对或组太少，得不出区间，无法排除变差"],
+  [/: no fall is excluded: /g, "：无法排除变差："],
   [/: cannot be decided: /g, "：无法判定："],
   [
     /only (\d+) of the (\d+) samples of (.+?) have a score in both runs/g,
