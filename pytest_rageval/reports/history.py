@@ -62,19 +62,27 @@ Row = dict[str, Any]
 
 
 def trend_of(
-    base: Path, scenario: str, *, before: str | None = None, limit: int | None = None
+    base: Path,
+    scenario: str,
+    *,
+    before: str | None = None,
+    limit: int | None = None,
+    only_complete: bool = False,
 ) -> Sequence[RunPoint]:
     """Return the runs of ``scenario`` below ``base``, the folder of all runs, oldest first.
 
     ``before`` is a run id: that run and later ones are left out. ``limit`` keeps the newest ones,
-    by the names of their folders. Partial runs are included, see ``RunPoint.complete``.
+    by the names of their folders. ``only_complete`` leaves out partial runs, which count for no
+    limit then.
     """
     newest_first = _points(base, reversed(_run_folders(base, run_folder(scenario))))
     # Two names may share a folder.
     of_scenario = (
         point
         for point in newest_first
-        if point.scenario == scenario and (before is None or point.run_id < before)
+        if point.scenario == scenario
+        and (before is None or point.run_id < before)
+        and (point.complete or not only_complete)
     )
     return _ordered(islice(of_scenario, limit))
 

@@ -24,13 +24,14 @@ def write_page(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
 
 
 def _trend(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> list[RunPoint]:
-    """Return the newest complete runs of the scenario, oldest first, this run last."""
+    """Return the newest complete runs, oldest first; this run is the last if it is complete."""
     from pytest_rageval.reports.history import trend_of
     from pytest_rageval.results.run_point import point_of
 
     base = base_of(folder.path, result.info.title)
-    earlier = trend_of(base, result.info.title, before=run.id, limit=_RUNS)
-    return [point for point in [*earlier, point_of(result, run)] if point.complete]
+    title, this = result.info.title, point_of(result, run)
+    earlier = trend_of(base, title, before=run.id, limit=_RUNS, only_complete=True)
+    return [*earlier, this] if this.complete else [*earlier]
 
 
 REPORTS = (Report(PAGE, write_page, aliases=("html",), on_request=True),)

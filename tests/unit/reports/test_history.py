@@ -205,6 +205,17 @@ def test_a_report_leaves_its_own_run_out(ran: Ran, base: Path) -> None:
     assert means(trend_of(base, "s", limit=0)) == []
 
 
+def test_partial_runs_push_no_complete_run_out_of_a_trend(
+    ran: Ran, result: Callable[..., ScenarioResult], base: Path, tmp_path: Path
+) -> None:
+    """An afternoon of ``-k`` behind two complete runs: the newest complete one stays."""
+    ran(1, 0.1)
+    ran(2, 0.2)
+    write_run(replace(made(result, 0.3, "s"), complete=False), run_of(3), tmp_path, base)
+    assert means(trend_of(base, "s", limit=1)) == [0.3]
+    assert means(trend_of(base, "s", limit=1, only_complete=True)) == [0.2]
+
+
 def test_names_that_share_a_folder_are_kept_apart(ran: Ran, base: Path) -> None:
     """``a/b`` and ``a:b`` are one folder, on the disk."""
     ran(1, 0.1, name="a/b")
