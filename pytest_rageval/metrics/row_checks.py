@@ -53,18 +53,25 @@ class RowChecks:
             return Score(self._name, 0.0, "the answer is empty")
         try:
             passed = [check.passes(answer, self._search, context.latency_s) for check in checks]
+            failed = [check for check, passes in zip(checks, passed, strict=True) if not passes]
+            shown = [self._display(check, answer, context.latency_s) for check in failed]
         except SlowPatternError as error:
             return Score(self._name, None, error=str(error))
         if None in passed:
             return Score(self._name, None, error="no latency: the answer was not asked for now")
-        failed = [check for check, passes in zip(checks, passed, strict=True) if not passes]
         if not failed:
             return Score(self._name, 1.0)
         value = 1.0 - math.fsum(c.weight for c in failed) / math.fsum(c.weight for c in checks)
         listed = [str(check) for check in failed]
-        reasons = "; ".join(_display(check, context.latency_s) for check in failed)
-        reason = f"{len(failed)} of {len(checks)} failed: {reasons}"
+        reason = f"{len(failed)} of {len(checks)} failed: {'; '.join(shown)}"
         return Score(self._name, max(value, 0.0), reason, {"failed": listed})
+
+    def _display(self, check: Check, answer: str, latency_s: float | None) -> str:
+        if check.kind != "max_latency_s" or latency_s is None:
+            why = check.misfit(answer, self._search)
+            return f"{check} ({why})" if why else str(check)
+        # A server that answers one after the other makes the others wait: nobody outside can tell.
+        return f"{check} (took {latency_s:.2f} s with its queue; target.concurrency: 1 has none)"
 
     def _search(self, pattern: str, text: str, ignore_case: bool) -> bool:
         if len(self._slow) >= _MOST_SLOW and pattern not in self._slow:
@@ -74,13 +81,6 @@ class RowChecks:
         except SlowPatternError:
             self._slow.add(pattern)
             raise
-
-
-def _display(check: Check, latency_s: float | None) -> str:
-    if check.kind != "max_latency_s" or latency_s is None:
-        return str(check)
-    # A server that answers one after the other makes the others wait: nobody outside can tell.
-    return f"{check} (took {latency_s:.2f} s with its queue; target.concurrency: 1 has none)"
 
 
 def _definition(

@@ -75,6 +75,14 @@ class Check:
             value is not _NO_JSON and misfit(value, self.value, search) is None for value in values
         )
 
+    def misfit(self, answer: str, search: Search) -> str:
+        """Return why an answer that fails ``is-json`` does, "" for other checks."""
+        if self.kind != "is-json" or self.is_not:
+            return ""
+        value = _json(_nfc(answer))
+        why = "it is no JSON" if value is _NO_JSON else misfit(value, self.value, search)
+        return shorten(why or "", 200)
+
     def _is_in(self, answer: str) -> bool:
         texts: Iterable[str] = self.value
         if self.kind.startswith("i"):

@@ -44,6 +44,22 @@ def test_the_score_is_the_share_of_checks_that_hold() -> None:
     assert found.details["answer_checks"] == {"failed": ["icontains 'usd'"]}
 
 
+@pytest.mark.parametrize(
+    ("answer", "check", "why"),
+    [
+        ('{"stock": "3"}', "is-json", " (the value.stock is not of the type integer)"),
+        ("{'stock': 3}", "is-json", " (it is no JSON)"),
+        ('{"stock": 3}', "not-is-json", ""),
+    ],
+)
+def test_json_that_does_not_fit_says_where(answer: str, check: str, why: str) -> None:
+    """[A28] The user need not compare answer and schema."""
+    shape = {"properties": {"stock": {"type": "integer"}}}
+    row = {"answer": answer, "answer_checks": [{check: shape}]}
+    (found,) = run([row], ["answer_checks"]).samples
+    assert found.reasons["answer_checks"] == f"1 of 1 failed: {check} {shape}{why}"
+
+
 @pytest.mark.parametrize("answer", ["", " \n"])
 @pytest.mark.parametrize(
     "checks",
