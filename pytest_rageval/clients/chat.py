@@ -286,7 +286,7 @@ def cached_calls(cache: Cache, settings: ClientSettings) -> Iterator[CachedCall]
         prompt, completion = (
             token if type(token) is int and token < _MOST else 0 for token in tokens
         )
-        with suppress(TypeError, ValueError):  # a key that somebody has edited
+        with suppress(LookupError, TypeError, ValueError):  # a key that somebody has edited
             texts = tuple(str(content) for _, content in key["messages"])
             if prompt > 0 and completion >= 0:
                 is_one = value.get("calls", 1) == 1

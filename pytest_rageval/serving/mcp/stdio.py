@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from pytest_rageval import extras
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
-from pytest_rageval.scenario.spec import reworded
+from pytest_rageval.scenario.spec import model_at, reworded
 from pytest_rageval.scenario.yaml.tree import dotted
 from pytest_rageval.text.codec import excess_in, read_json
 
@@ -326,5 +326,7 @@ def _validated(tool: Tool, arguments: Mapping[str, Any]) -> BaseModel:
 
 def _wrong(tool: Tool, detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
-        return unknown_name("argument", str(detail["loc"][-1]), tool.arguments.model_fields)
+        *outer, name = detail["loc"]
+        model = model_at(tool.arguments, outer) or tool.arguments
+        return unknown_name("argument", str(name), model.model_fields)
     return reworded(detail)

@@ -129,6 +129,17 @@ def test_what_was_asked_is_in_the_cache(tmp_path: Path) -> None:
     assert sorted((tmp_path / "cache").iterdir()) == files
 
 
+def test_a_key_that_somebody_has_edited_teaches_nothing(tmp_path: Path) -> None:
+    """[E22] The reply is still found."""
+    plan = plan_of(tmp_path, ["an", "other"])
+    judge_all(plan, plan.asked_samples[:1], run_of(tmp_path))
+    (keys,) = (tmp_path / "cache").glob("*.reply-keys.jsonl")
+    entry = json.loads(keys.read_text("utf-8"))
+    del entry["key"]["messages"]
+    keys.write_text(json.dumps(entry) + "\n", "utf-8")
+    assert seen(plan, run_of(tmp_path)) == (1, 1)
+
+
 def test_equal_questions_are_asked_once(tmp_path: Path) -> None:
     """[E22] As a run does, unless the cache is off."""
     plan = plan_of(tmp_path, ["an", "an", "an"])
