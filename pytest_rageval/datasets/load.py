@@ -265,7 +265,7 @@ def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
     try:
         reader = READER_REGISTRY.get(wanted)
     except UnknownNameError as error:
-        hint = f" To say what it is, write {section}.format: csv, or another of these."
+        hint = f". To say what it is, write {section}.format: csv, or another of these."
         hint = "" if file.spec.format else hint
         raise ScenarioError([Problem(where, f"{section}: {error}{hint}")]) from error
     check_content(file, reader)

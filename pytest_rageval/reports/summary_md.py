@@ -95,7 +95,8 @@ def _lines(view: RunView, run: RunInfo) -> Iterator[str]:
     groups = count_groups(result.info, result.samples)
     if groups is not None:
         field = code(result.info.group_by or "", _NAME_WIDTH)
-        yield f"- groups: {len(result.samples)} samples in {groups} groups ({field})"
+        samples = counted(len(result.samples), "sample")
+        yield f"- groups: {samples} in {counted(groups, 'group')} ({field})"
     if result.info.overridden:
         paths = [code(path, _NAME_WIDTH) for path in result.info.overridden]
         yield f"- overridden: {_listed(paths)}"

@@ -291,8 +291,8 @@ def _extent(view: RunView) -> Iterator[Line]:
     result, counts = view.result, view.result.counts
     groups = count_groups(result.info, result.samples)
     if groups is not None:
-        field = one_line(result.info.group_by or "")
-        yield ((f"{len(result.samples)} samples in {groups} groups ({field})", ""),)
+        of = f"{counted(groups, 'group')} ({one_line(result.info.group_by or '')})"
+        yield ((f"{counted(len(result.samples), 'sample')} in {of}", ""),)
     if view.asked:
         yield ((one_line(view.asked), "yellow" if result.info.sample else ""),)
     elif not result.complete:

@@ -72,6 +72,7 @@ def test_the_format_may_be_named(samples: Samples, refused: Refused) -> None:
     assert texts(samples("rows.jsonx", LINE)) == [("x", ("x",))]
     (problem,) = refused("rows.jsonx", "answer,references\nx,x\n")
     assert problem.startswith("s.yaml:2: dataset: unknown data format 'jsonx'. Did you mean 'json")
+    assert "yaml. To say what it is, write dataset.format" in problem
 
 
 def test_blank_lines_are_no_rows(samples: Samples) -> None:

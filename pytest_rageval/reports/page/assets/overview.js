@@ -171,7 +171,11 @@ function countLine({ counts, run }) {
       : el(
           "span",
           { class: "note" },
-          sayGiven("grouped", { n: run.n, groups, field: run.data.scenario.group_by }),
+          sayGiven(groups === 1 ? "grouped_one" : "grouped", {
+            n: run.n,
+            groups,
+            field: run.data.scenario.group_by,
+          }),
         ),
     el("span", { class: "note" }, say("bands_are", { good, warn })),
   );

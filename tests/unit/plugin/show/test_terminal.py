@@ -62,6 +62,13 @@ def table(
     return written
 
 
+def test_one_group_is_no_plural() -> None:
+    """[A11] A single group, of a single sample."""
+    result = decided({"em": [1.0]}, {})
+    one = replace(result, info=replace(result.info, group_by="doc_name"))
+    assert "1 sample in 1 group (doc_name)" in table(one).lines
+
+
 def test_the_parts_of_the_table_come_in_this_order() -> None:
     """[A11] What is wrong, figures, groups, what is partial, gates, the folder, remarks."""
     result = decided({"em": [1.0, 0.0]}, {"em": 0.9})
