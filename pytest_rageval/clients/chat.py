@@ -53,9 +53,9 @@ class CachedChat:
 
     Without ``max_tokens`` in the settings a reply may have JUDGE_TOKENS, more once a reply needed
     more, and the last re-ask of one that was cut off has no limit: no honest reply is lost to a
-    limit that nobody wrote, and a model in a loop is stopped. After a request that timed out alone
-    in flight, which may be a loop, replies may have SHORT_TOKENS. None of these limits is in a key
-    of the cache.
+    limit that nobody wrote, and a model in a loop is stopped. After a request that timed out while
+    no other was under way (perhaps a loop), replies may have SHORT_TOKENS. None of these limits is
+    in a key of the cache.
     """
 
     def __init__(
@@ -137,12 +137,12 @@ class CachedChat:
     async def _ask(self, request: ChatRequest, accept: Accept | None) -> Reply:
         """Ask until the reply can be used; tell the model what was wrong with the one before."""
         usage, patience, most = Usage(), self._call.retry.patience(), 1 + self._settings.reasks
-        longer: int | None = 1
+        times: int | None = 1
         error: ClientError | None = None
         faults: Counter[str] = Counter()
         for asks in range(1, most + 1):
             try:
-                request, reply, used = await self._send(request, longer, patience)
+                request, reply, used = await self._send(request, times, patience)
             except NotAskedError as not_asked:  # what was wrong with the reply before says more
                 raise error or not_asked from None
             except ClientError as failure:
@@ -152,7 +152,7 @@ class CachedChat:
             refusal = _refusal(reply, accept) or _form_given_back(reply, request.schema)
             if refusal is None:
                 self._call.unusable.note_usable()
-                self._learn(longer, request.max_tokens)
+                self._learn(times, request.max_tokens)
                 return replace(reply, usage=usage, faults=faults)
             self._call.unusable.note_unusable(reply.text)
             error = self._unusable(reply, refusal, faults, request.max_tokens)
@@ -160,7 +160,7 @@ class CachedChat:
             if reply.finish_reason == "refused" or _is_loop(reply):
                 break
             if reply.finish_reason == "length":
-                longer = self._twice(longer, is_last=asks + 1 == most)
+                times = self._next_times(times, is_last=asks + 1 == most)
             else:
                 request = _again(request, reply, refusal.why)
         assert error is not None
@@ -174,21 +174,21 @@ class CachedChat:
         return faults
 
     async def _send(
-        self, request: ChatRequest, longer: int | None, patience: Patience
+        self, request: ChatRequest, times: int | None, patience: Patience
     ) -> tuple[ChatRequest, Reply, Usage]:
         """Return the request as it was answered, its reply, and what that cost.
 
-        The reply may be ``longer`` times as long as is usual at the time of sending; None: any
-        length.
+        The reply may have so many ``times`` the tokens that are usual when it is sent; None: any
+        number.
         """
 
         def send() -> Awaitable[Reply]:
             nonlocal request
             # When it is sent, so that calls that waited ask for less, too: each may be a loop.
-            if self._call.was_late_alone and longer and self._settings.max_tokens is None:
+            if self._call.was_late_alone and times and self._settings.max_tokens is None:
                 self._call.was_late_alone = False
                 self._most_tokens = min(self._most_tokens, SHORT_TOKENS)
-            limit = longer and longer * self._most_tokens
+            limit = times and times * self._most_tokens
             request = replace(request, max_tokens=limit)
             return self._backend.ask(request)
 
@@ -234,19 +234,19 @@ class CachedChat:
             return f"at {name} {own}"
         return f"at {asked_for} tokens, asked for after {name} {own} were too few"
 
-    def _learn(self, longer: int | None, enough: int | None) -> None:
-        """Note how many tokens were enough, JUDGE_TOKENS at least: later replies may have them."""
-        if longer != 1 and self._settings.max_tokens is None:
+    def _learn(self, times: int | None, enough: int | None) -> None:
+        """Note what limit was enough; after a reply without a limit, JUDGE_TOKENS at least."""
+        if times != 1 and self._settings.max_tokens is None:
             self._most_tokens = max(self._most_tokens, enough or JUDGE_TOKENS)
 
-    def _twice(self, longer: int | None, *, is_last: bool) -> int | None:
-        """Return how many times longer a reply may be after one that was cut off; None: no limit.
+    def _next_times(self, times: int | None, *, is_last: bool) -> int | None:
+        """Return how many times as long a reply may be after one cut off; None: no limit.
 
         Later re-asks keep it: a reply to the same question is as long.
         """
-        if longer is None or (is_last and self._settings.max_tokens is None):
+        if times is None or (is_last and self._settings.max_tokens is None):
             return None
-        return 2 * longer
+        return 2 * times
 
 
 class DirectChat:

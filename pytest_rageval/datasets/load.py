@@ -92,11 +92,14 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
-    ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
-    inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
-    ``fallbacks``, ``kept`` and ``of_answers``; ``answers`` is a second file, joined to the rows,
-    which the scenario names ``answers_at``; fields that later answers have ``brought`` may be
-    mapped to columns that no row has. Raises ScenarioError if the data as a whole cannot be used:
+    ``where``: the place in the scenario that names the data.
+    ``row_lines``: the lines of rows in the scenario.
+    ``where_mapped``: returns the place of a field of the ``key_map``.
+    ``fallbacks``, ``kept``, ``of_answers``: see KeyMap.
+    ``answers``: a second file, joined to the rows; ``answers_at`` is the place that names it.
+    ``brought``: fields of later answers; they may be mapped to columns that no row has.
+
+    Raises ScenarioError if the data as a whole cannot be used:
     a missing or unreadable file, no rows, duplicate ids, a mapped column that no row has.
     """
     source = _source(spec, base_dir, where, row_lines, given)

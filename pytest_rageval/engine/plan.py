@@ -266,7 +266,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     answers: AnswerRules | None = None
     """How citations and refusals are read; None where the scenario does not ask for that."""
     reads: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The metrics whose scores follow from a field of the row, by field: see ``fields_read``."""
+    """The metrics whose scores follow from a field, by field: see ``planning.fields_read``."""
     left_out: int = 0
     """How many rows of the data ``dataset.limit`` left out, 1 if they could not be counted."""
     reviews: Sequence[str] = ()
@@ -295,8 +295,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
 
     def line_of(self, row: int) -> int:
         """Return the line of a row (from 1) in the scenario, else of its data; else 1."""
-        known = self.lines[row : row + 1] or self.lines[:1] or (None,)
-        return known[0] or 1
+        return next(filter(None, (*self.lines[row : row + 1], *self.lines[:1])), 1)
 
     def as_part(self) -> Plan:
         """Return the plan as that of a part of the data, where ``dataset.limit`` left rows out."""
@@ -304,7 +303,7 @@ class Plan(Value, frozen=True, dict=True, gc=True):
 
     @cached_property
     def judged(self) -> tuple[BoundMetric, ...]:
-        """What a judge is asked first, then the metrics that ask a model or wait for something."""
+        """What a judge is asked first, then the metrics that ask a model or await a function."""
         asked = () if self.answers is None else self.answers.asked
         return (*asked, *(metric for metric in self.metrics if metric.info.is_judged))
 
@@ -327,8 +326,9 @@ class Plan(Value, frozen=True, dict=True, gc=True):
     def runs_elsewhere(self) -> tuple[BoundMetric, ...]:
         """The metrics that another process can compute.
 
-        Not those that wait for something, come last, or are cheaper for all samples at once. Empty
-        where scores wait for a target or for what a judge says first, and without a ``source``.
+        Not those that ask a model or await a function, come last, or are cheaper for all samples at
+        once. Empty where scores wait for a target or for what a judge says first, and without a
+        ``source``.
         """
         is_asked_first = self.answers is not None and bool(self.answers.asked)
         if self.target is not None or self.source is None or is_asked_first:

@@ -81,8 +81,8 @@ def _is_rule(key: str, rule: Any) -> bool:
         names = rule if isinstance(rule, list) else [rule]
         return bool(names) and all(isinstance(name, str) and name in _TYPES for name in names)
     if key in ("enum", "required"):
-        is_right = _is_json if key == "enum" else lambda name: isinstance(name, str)
-        return isinstance(rule, list) and all(map(is_right, rule))
+        is_item = _is_json if key == "enum" else lambda name: isinstance(name, str)
+        return isinstance(rule, list) and all(map(is_item, rule))
     if key == "properties":
         return isinstance(rule, Mapping) and all(isinstance(name, str) for name in rule)
     if key == "pattern":
@@ -90,12 +90,13 @@ def _is_rule(key: str, rule: Any) -> bool:
     if key in _LIMITS or key in _SIZES:
         is_number = isinstance(rule, int | float) and not isinstance(rule, bool)
         is_size = is_number and rule >= 0 and rule % 1 == 0
-        return is_size or (is_number and key in _LIMITS and abs(rule) >= 0)  # not NaN
+        # Not NaN; math.isnan raises an error for integers beyond 1e308.
+        return is_size or (is_number and key in _LIMITS and abs(rule) >= 0)
     return key != "const" or _is_json(rule)
 
 
 def _is_json(value: Any) -> bool:
-    """Return whether JSON can hold the value: from Python may come dates and sets."""
+    """Return whether ``json_key`` can compare the value: not dates and sets, from Python."""
     try:
         json_key(value)
     except (TypeError, ValueError, RecursionError):
@@ -175,7 +176,7 @@ def _is_of(value: Any, name: str) -> bool:
 
 
 def json_key(value: Any) -> str:
-    """Return a text that is equal for equal JSON values: 1 is 1.0, é is e and ´, true is not 1."""
+    """Return a text that is equal for equal JSON: 1 is 1.0, é is e and U+0301, true is not 1."""
     return json.dumps(_whole(value), sort_keys=True)
 
 

@@ -81,12 +81,12 @@ class LiveRun:
 
     @property
     def finished(self) -> int:
-        """How many samples have been judged so far."""
+        """How many samples have been judged since the last start."""
         return sum(scenario.window.finished for scenario in self._scenarios.values())
 
     @property
     def usage(self) -> Usage | None:
-        """What this process has asked so far, None before it asked anything."""
+        """What this process has asked models since the last start; None without clients."""
         return self.opened.usage if self.opened is not None else None
 
     @property
@@ -95,7 +95,10 @@ class LiveRun:
         return self._problems
 
     def settle(self, meanwhile: Callable[[], None]) -> None:
-        """Wait for control rows; ``settle_last`` does, where several processes share a budget."""
+        """Wait for control rows.
+
+        Does nothing where several processes share a budget: ``settle_last`` waits there.
+        """
         if self.settings.budget_usd is None or self.settings.processes == 1:
             for scenario in self._scenarios.values():
                 scenario.settle(meanwhile)

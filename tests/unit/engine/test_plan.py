@@ -159,6 +159,14 @@ def test_a_metric_may_be_used_twice_under_two_names(plan: MakePlan) -> None:
     assert made.required == {"f1-squad"}
 
 
+def test_a_row_without_a_line_has_that_of_the_data(plan: MakePlan) -> None:
+    """Of the lines 10, 11 and none for row 2, as an override brings it; 1 without any."""
+    made = plan("name: s\nmetrics: [f1]\n" + ROWS)
+    lined = replace(made, lines=[10, 11, None])
+    assert [lined.line_of(row) for row in (1, 2, 3)] == [11, 10, 10]
+    assert replace(made, lines=[None, None]).line_of(1) == 1
+
+
 def test_shared_options_go_to_every_metric_that_knows_them(
     run: Callable[..., Any], problems: Problems
 ) -> None:
