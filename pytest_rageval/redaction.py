@@ -116,7 +116,8 @@ def is_clearly_secret(name: str) -> bool:
 
 def is_secret_number(name: str, value: object) -> bool:
     """Return whether a number is a secret, by its name: YAML takes a password of digits for one."""
-    return type(value) in (int, float) and is_clearly_secret(name) and names_secret(name)
+    is_named = is_clearly_secret(name) and names_secret(name)
+    return type(value) in (int, float) and is_named and not _COUNT.match(name)
 
 
 def shown_text(text: str) -> str:
@@ -129,6 +130,7 @@ def shown_text(text: str) -> str:
 
 
 _IN_QUERY = re.compile(r"(?<=[?&])(?P<name>[\w.-]+)=(?![{$*])[^\s&#\"'<>)]+")
+_COUNT = re.compile(r"(?i)(?:max|min|n|num|count)_")
 _CLEAR_NAME = re.compile(r"(?i)(?:api|access)[_-]?key|pass(?:w|phrase)|pwd|secret|credential")
 _NO_SECRET = re.compile(
     r"(?i)\*{3}|\$\{|<|(?:in|or|and|is|not)\b|[^\w\s]*(?:none|null|true|false)?[^\w\s]*(?:\s|$)"
@@ -162,8 +164,7 @@ def shown_message(text: str) -> str:
     >>> shown_message("{'user': 'svc', 'password': 'hunter2'}, api_key=os.environ['KEY']")
     "{'user': 'svc', 'password': '***'}, api_key=os.environ['KEY']"
     """
-    text = _QUOTED.sub(_shown_item, text)
-    return _SECRET_VALUE.sub(HIDDEN, secret_pairs(text, _unless_a_word))
+    return _SECRET_VALUE.sub(HIDDEN, secret_pairs(_QUOTED.sub(_shown_item, text), _unless_a_word))
 
 
 def _shown_item(item: re.Match[str]) -> str:
@@ -298,7 +299,6 @@ def named_secrets(
 
 _SHORTEST_NORMAL = 4  # of a secret that is all blanks and backslashes, little is left
 _MOST_PASSES = 12  # each takes one encoding off a text
-
 _HEX = r"[\da-fA-F]"
 _CODES = (
     re.compile(

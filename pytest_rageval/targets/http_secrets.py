@@ -177,19 +177,19 @@ def _of_fields(where: str, sent: object, name: str = "") -> Iterator[Secret]:
             yield from _of_fields(f"{where}.{key}", part, str(key))
     elif isinstance(sent, list):
         for part in sent:
-            is_named = names_secret(name) or _SHORT_NAME.search(name)
+            is_named = names_secret(name) or _is_passcode(name)
             yield from _of_fields(where, part, name if is_named else "")
-    elif is_secret_number(name, sent):
-        yield Secret(where, str(sent), is_sure=True)
+    elif type(sent) in (int, float) and (is_secret_number(name, sent) or _is_passcode(name)):
+        yield Secret(where, str(sent), is_secret_number(name, sent))
     elif isinstance(sent, str):
         is_filled = next(iter(places(sent)), None) is not None
-        is_named = sounds_secret(name) or _SHORT_NAME.search(name)
+        is_named = sounds_secret(name) or _is_passcode(name)
         if is_named and not (is_filled or _may_be_said(name, sent)):
             yield Secret(where, sent, _is_sure(name, sent))
 
 
 def _is_plain(name: str, value: str, written: Mapping[str, str]) -> bool:
-    is_words = _WORDS.fullmatch(value) is not None and not _SHORT_NAME.search(name)
+    is_words = _WORDS.fullmatch(value) is not None and not _is_passcode(name)
     return is_words or is_plain_header(name, written.get(name, ""))
 
 
@@ -202,24 +202,31 @@ def _is_sure(name: str, value: str) -> bool:
 
 def _may_be_said(name: str, value: str) -> bool:
     """Return whether any answer may hold what is sent under a name: words, with a harmless name."""
-    is_harmless = not (sounds_secret(name) or _SHORT_NAME.search(name))
+    is_harmless = not (sounds_secret(name) or _is_passcode(name))
     is_harmless |= bool(_HARMLESS.search(name)) and not is_clearly_secret(name)
     return is_harmless and not looks_secret(value) and _WORDS.fullmatch(value) is not None
+
+
+def _is_passcode(name: str) -> bool:
+    """Return whether a short value of this name may be a secret, as a PIN is."""
+    return _SHORT_NAME.search(name) is not None and _CODE.search(name) is None
 
 
 _WORDS = re.compile(r"(?:[^\W\d]|[ .,;:/'’-])*|[0-9 .,;:/_-]*")
 """Words alone, or figures alone, which any answer may hold."""
 _HARMLESS = re.compile(
     r"(?i)(?:authors?|authority|keywords?|tokenizer)"
-    r"(?:[_-](?!auth|cred|key|pass|pw|secret|token)[a-z]+)?$|"
+    r"(?:[_-](?!auth|bearer|cookie|cred|key|pass|pw|secret|sess|sig|token)[a-z]+)?$|"
     r"(?:field|foreign|group|input|json|order|output|partition|primary|range|routing|sort)[_-]?keys?$"
 )
 """Names of what is no secret, though they sound like one."""
 _BARE = re.compile(r"(?i)keys?|sessions?")
 _SHORT_NAME = re.compile(
-    r"(?i)(?:^|[_-])(?:pass|pin|pw|otp|sid)\d*$|"
-    r"(?:^|[_-]|(?<=[a-z]))(?:pass|access|auth|user|login|pin|security|otp|door|verification)"
-    r"[_-]?(?:pass|pin|code|pw|otp|sid)s?\d*$"
+    r"(?i)(?:^|[_-]|pass|access|auth|user|login|pin|door)(?:pass|pin|code|pw|otp|sid)\d*$"
+)
+_CODE = re.compile(
+    r"(?i)(?:airport|area|bar|color|country|course|currency|department|error|iso|lang|language"
+    r"|locale|post|postal|product|promo|sort|status|voucher|zip)[_-]?code$"
 )
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 """Headers whose literal values hold no key."""

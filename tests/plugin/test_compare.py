@@ -162,10 +162,13 @@ def test_a_run_that_was_cut_short_is_no_baseline(saved: Project) -> None:
     saved.pytest("-k", "r0 or r1")
     (saved.folders()[-1] / "results.json").rename(saved.path / "part.json")
     fall = ("--rag-compare-fail", "f1:0.02")
+    result = green(saved.pytest("--rag-compare", "part.json"))
+    assert "only 2 of its 8 samples ran; compared all the same" in result.stdout.str()
     result = wrong_use(saved.pytest("--rag-compare", "part.json", *fall))
     said = "baseline 'part.json' (part.json): only 2 of its 8 samples ran"
     assert f"{said}; save a new baseline" in result.stdout.str() + result.stderr.str()
-    saved.scenario(SCENARIO + "    compare: {baseline: part.json, anyway: true}\n")
+    gate = "{metrics: [f1], baseline: part.json, anyway: true, undecided: pass, min_pairs: 0}"
+    saved.scenario(f"{SCENARIO}    gates: {{no_regression: {gate}}}\n")
     result = green(saved.pytest("-W", "default"))
     assert f"{said}; compared anyway" in result.stdout.str()
 

@@ -214,6 +214,7 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
         "levels": ("a", "b"),
         "login": {"password": "k2", "user": "me"},
         "secret": 4829,
+        "max_secrets": 2,
         "token": ["k3", ""],
     }
     assert shown_option("", options) == {
@@ -223,6 +224,7 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
         "levels": ("a", "b"),
         "login": {"password": "***", "user": "me"},
         "secret": "***",
+        "max_secrets": 2,
         "token": ["***", ""],
     }
 

@@ -184,8 +184,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
 
     where, name, refusals = binding.loaded.where(*use.path), _shown(saved), list[Problem]()
     if odd := out_of_range(saved, plan.info.metrics):
-        hint = "mend the file, or save a new baseline"
-        refusals.append(Problem(where, f"{name}: {odd}; {hint}"))
+        refusals.append(Problem(where, f"{name}: {odd}; mend the file, or save a new baseline"))
     refusals += [Problem(where, f"{name}: {text}") for text in of_a_part(saved.head)]
     lacking = _lacking(saved, plan, use)
     if lacking:
@@ -199,7 +198,8 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
 
     settings = list(setting_differences(saved.measured, plan.info.measured))
     said = [text for setting, text in settings if not setting.refuses]
-    said += [*_more_differences(saved, plan, use.metrics), *_of_another(binding, saved, plan)]
+    said += _more_differences(saved, plan, use.metrics)
+    said += [*_of_another(binding, saved, plan), *(() if use.gated else cut_short(saved.head))]
     binding.unlike += [f"{name}: {text}; compared all the same" for text in said]
     if unknown := unrecorded(saved.measured, plan.info.measured, plan.models.judge):
         listed = ", ".join(unknown)
@@ -207,7 +207,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
             f"{name}: an earlier version saved it, without {listed}: whether they differ is unknown"
         )
     differences = [
-        *cut_short(saved.head),
+        *(cut_short(saved.head) if use.gated else ()),
         *(text for setting, text in settings if setting.refuses),
         *_metric_differences(saved, plan, use.metrics),
         *_data_differences(saved, plan.cases),

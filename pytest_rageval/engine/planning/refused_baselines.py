@@ -41,6 +41,7 @@ def ways_out(binding: Binding, name: str, path: YamlPath, *, is_pinned: bool) ->
     several = len(binding.scenario.compare or ()) > 1
     how = f"({f'--rag-set compare={name} ' if several else ''}--rag-save-failed {name})"
     how = "under another name, as this one is pinned" if is_pinned else how
+    how = "under a name of its own" if name.endswith("/results.json") else how  # a run's record
     option = f"{dotted((*path[:-1], 'anyway'))}: true"
     if path[0] == "compare" and path[2:] and name in binding.loaded.tree.data["compare"]:
         # A bare name in a list, which has no keys.
