@@ -34,7 +34,7 @@ from pytest_rageval.text.codec import (
     read_json_at,
     read_json_rows,
 )
-from pytest_rageval.text.json_value import json_kind, json_text
+from pytest_rageval.text.json_value import json_kind, json_text, sorted_json
 
 
 def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:
@@ -120,7 +120,7 @@ def _wrong(fields: Any, text: str) -> str | None:
         return None
     found: list[Doubled] = []
     read_json(text, object_pairs_hook=noting(found))
-    return found[0].reason if found else None
+    return next((twice.reason for twice in found if twice.has_lost), None)
 
 
 _SPACED = re.compile(r'"[ \t\r]+:')
@@ -133,17 +133,29 @@ def _count_keys(fields: dict[str, Any]) -> int:
 
 
 class Doubled(dict[str, Any]):
-    """An object of a JSON document that names ``key`` twice; it holds the last of its values."""
+    """An object of a JSON document that names ``key`` twice; it holds the last of its values.
+
+    ``has_lost`` a value: not where those of each key are equal.
+    """
 
     def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         names = Counter(key for key, _ in pairs)
-        self.key = next(key for key, count in names.items() if count > 1)
+        twice = next(key for key, count in names.items() if count > 1)
+        lost = [key for key, value in pairs if names[key] > 1 and not _is_same(value, self[key])]
+        self.key = next(iter(lost), twice)
+        self.has_lost = bool(lost)
 
     @property
     def reason(self) -> str:
         """Why a row with this object is broken."""
         return f"the key {self.key!r} is there twice in one object"
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two values are one value of JSON, and nothing in them is lost."""
+    is_whole = not any(twice.has_lost for twice in _all_doubled([one, other]))
+    return is_whole and sorted_json(one) == sorted_json(other)
 
 
 def noting(found: list[Doubled]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
@@ -249,8 +261,8 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
     """Return the rows in a document; raises ScenarioError with what to write.
 
     Adds a note to the file if the run that wrote it was unfinished, or if it is one page of an
-    export. ``doubled`` are the objects with a key twice, which have lost a value. In a row this
-    breaks the row alone; elsewhere in a document that is an object, the file is refused.
+    export. ``doubled`` are the objects with a key twice. In a row this breaks the row alone, if it
+    has lost a value; elsewhere in a document that is an object, the file is refused.
     """
     try:
         rows = rows_in(document, file.spec.rows_at, file.section)
@@ -296,9 +308,11 @@ def _all_doubled(value: Any) -> Iterator[Doubled]:
 
 
 def _broken_if_doubled(row: Row | BrokenRow) -> Row | BrokenRow:
-    """Return the row, or a broken row if an object in it has a key twice."""
-    found = next(_all_doubled(row.fields), None) if isinstance(row, Row) else None
-    if found is None or isinstance(row, BrokenRow):
+    """Return the row, or a broken row if an object in it has a key twice, and lost a value."""
+    if isinstance(row, BrokenRow):
+        return row
+    found = next((twice for twice in _all_doubled(row.fields) if twice.has_lost), None)
+    if found is None:
         return row
     return BrokenRow(row.number, row.line, found.reason, json_text(row.fields))
 
