@@ -374,11 +374,18 @@ def _joined(sentences: Sequence[str]) -> str:
     return ("" if is_spaced else " ").join(sentences)
 
 
+def is_scored(part: Any) -> bool:
+    """Return whether a value is a result with its score, as LangChain's searches return pairs."""
+    is_pair = isinstance(part, list | tuple) and len(part) == 2
+    return is_pair and isinstance(part[0], str | int | Mapping) and type(part[1]) in (int, float)
+
+
 def _in_part(part: Any) -> Sequence[tuple[str, str | None]]:
     if is_missing(part):
         return ()
     if isinstance(part, list | tuple):
-        return [passage for inner in part for passage in _in_part(inner)]
+        inside = part[:1] if is_scored(part) and isinstance(part[0], Mapping) else part
+        return [passage for inner in inside for passage in _in_part(inner)]
     if isinstance(part, Mapping):
         for key in PASSAGE_KEYS:
             if isinstance(part.get(key), str):

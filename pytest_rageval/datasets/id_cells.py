@@ -9,6 +9,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.cells import (
     BadValueError,
     is_missing,
+    is_scored,
     list_in_text,
     plain_text,
     value_in_text,
@@ -37,9 +38,13 @@ def retrieved_ids(value: Any) -> tuple[str, ...]:
 def raw_ids(value: Any) -> tuple[str | None, ...]:
     """Return ids in rank order with the repeated ones, and None for a missing one.
 
-    Raises BadValueError for what names no document.
+    Where all are pairs of an id and its score, the scores are left out. Raises BadValueError for
+    what names no document.
     """
-    return tuple(None if is_missing(part) else _id(part) for part in items(value))
+    parts = _listed(value)
+    if parts and all(map(is_scored, parts)) and any(type(part[1]) is float for part in parts):
+        parts = [part[0] for part in parts]
+    return tuple(None if is_missing(part) else _id(part) for part in items(parts))
 
 
 def by_rank(

@@ -80,10 +80,11 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     >>> references_in({"text": ["14 euros"], "answer_start": [4]})
     ('14 euros',)
     """
-    wrong = next((key for key in part if _says_no(name_key(str(key)), part[key])), "")
+    wrong = next((key for key in part if _holds_no(part, key)), "")
     if wrong:
+        it_is = "not each of its texts is a" if isinstance(part[wrong], list) else "it is no"
         raise BadValueError(
-            f"a reference is an object with {wrong!r}: {shorten(repr(part[wrong]))}, so it is no "
+            f"a reference is an object with {wrong!r}: {shorten(repr(part[wrong]))}, so {it_is} "
             f"right answer; name a column with the right ones alone, or, if {wrong!r} says "
             "something else, the path to the text, COLUMN.text, or of objects in a list "
             "COLUMN[*].text"
@@ -119,6 +120,16 @@ def with_aliases(
             "into the groups"
         )
     return tuple(dict.fromkeys((*(flat or ()), *more))) if more else flat
+
+
+def _holds_no(part: Mapping[str, Any], key: str) -> bool:
+    """Return whether a mark says no; beside a list of texts, one of as many true and false may."""
+    name, value = name_key(str(key)), part[key]
+    if not isinstance(value, list | tuple):
+        return _says_no(name, value)
+    texts = (part[role] for role in _ROLES if isinstance(part.get(role), list | tuple))
+    is_of_each = len(value) in map(len, texts) and all(type(one) is bool for one in value)
+    return is_of_each and any(_says_no(name, one) for one in value)
 
 
 def _says_no(mark: str, value: Any) -> bool:

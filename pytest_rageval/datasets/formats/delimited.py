@@ -77,8 +77,8 @@ def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | Broke
     if is_quoted:
         header = ["" if name == QUOTE_COLUMN else unquoted(name) for name in header]
     number, records.width = 0, len(header)
-    # A first column without a name is not noted: it is the row counter of a data frame.
-    nameless = [at for at, name in enumerate(found.names) if at and not name]
+    twins = dict(found.twins)
+    nameless = [at for at, name in enumerate(found.names) if not name and at not in twins]
     blank = BlankLines(file)
     while (cells := records.following()) is not None:
         if isinstance(cells, str):
@@ -92,7 +92,7 @@ def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | Broke
                 yield BrokenRow(number, records.line, reason, records.text())
             elif len(cells) == len(header):
                 found.refuse_differing_twins(file, cells, records.line)
-                for at in [at for at in nameless if cells[at].strip()]:
+                for at in [at for at in nameless if _is_lost(cells[at].strip(), at)]:
                     nameless.remove(at)
                     file.notes.append(
                         f"{file.shown}:{records.line}: column {at + 1} has no name, and is not read"
@@ -106,6 +106,14 @@ def _rows(file: DataFile, records: _Records, usual: str) -> Iterator[Row | Broke
                 yield BrokenRow(number, records.line, reason, records.text())
         else:
             blank.note(records.line)
+
+
+_COUNTED: Final = re.compile(r"[-+#]?[\d,]+(?:\.0*)?")
+
+
+def _is_lost(cell: str, at: int) -> bool:
+    """Return whether a cell below no name is lost; the row counter of a data frame is not."""
+    return bool(cell) and (at > 0 or not _COUNTED.fullmatch(cell))
 
 
 def _header(file: DataFile, records: _Records) -> Header:

@@ -91,6 +91,17 @@ SAY_NO_NO = (
         ),
         ([{"text": "Rome", "label": 0}], "the path to the text, COLUMN.text, or of objects"),
         *(([{"text": "Rome", key: mark}], None) for key, mark in SAY_NO_NO),
+        # The columns of such alternatives; other lists say nothing about each text.
+        (
+            {"text": ["Rome", "Milan"], "is_correct": [True, False]},
+            "with 'is_correct': [True, False], so not each of its texts is a right answer",
+        ),
+        ({"text": ["Rome", "Milan"], "wrong": [False, True]}, "so not each of its texts"),
+        ({"text": ["Rome", "Roma"], "is_correct": [True, True]}, None),
+        ({"answer": ["No"], "incorrect": ["Yes", "Maybe"]}, None),
+        ({"text": ["No"], "label": ["no"]}, None),
+        ({"text": ["a", "b"], "correct": [0]}, None),
+        ({"text": ["Rome"], "labels": [0, 7]}, None),
     ],
 )
 def test_an_object_that_cannot_be_read_is_an_invalid_row(

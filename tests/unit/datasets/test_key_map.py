@@ -301,6 +301,8 @@ def test_json_text_in_a_json_file_is_text(row: Row) -> None:
         ('["a", "b"]', ("a", "b")),
         ("['a', None]", ("a",)),
         ([{"text": "a"}, {"contents": "b"}, {"page_content": "c", "score": 1}], ("a", "b", "c")),
+        ([[{"text": "a"}, 0.9], ({"page_content": "b"}, 0.1)], ("a", "b")),  # with their scores
+        ([["Revenue", 12.5]], ("Revenue", "12.5")),  # the line of a table
         ([["a"], ["b", ["c"]]], ("a", "b", "c")),
         ({"text": "a"}, ("a",)),
         ([1, None, 2.5], ("1", "2.5")),
@@ -512,6 +514,12 @@ def test_skip_and_xfail_columns(row: Row, name: str, value: Any, reason: str | N
         ([{"id": " ", "source": "b.md"}], ("b.md",)),
         # Twice: the better rank is kept.
         (["b", "a", "b"], ("b", "a")),
+        # Pairs with a score, which took up a rank.
+        ([["a", 0.9], ["b", 1], ["c", 0.8]], ("a", "b", "c")),
+        ([[17, 0.91], [4, 0.8]], ("17", "4")),
+        ([["a", 1], ["b", 0]], ("a", "1", "b", "0")),  # perhaps grades
+        ("[({'id': 'a'}, 0.9), ({'id': 'b'}, 0.1)]", ("a", "b")),
+        ([["a", "b"], [7, 8.5], ["c", 9]], ("a", "b", "7", "8.5", "c", "9")),
     ],
 )
 def test_retrieved_ids_in_every_form(row: Row, value: Any, ids: tuple[str, ...]) -> None:

@@ -77,6 +77,8 @@ def test_values_of_a_column_without_a_name_are_not_lost_in_silence(load: Load) -
     """[U4] A blank one says nothing, nor does the row counter of a data frame."""
     found = load("r.csv", ",answer,references,,\n0,x,x,,\n1,y,y,a remark,\n2,z,z,b,\n")
     assert list(found.warnings) == ["r.csv:3: column 4 has no name, and is not read"]
+    found = load("r.csv", ",answer,references,answer\n0.0,x,x,x\n-1,z,z,z\nq2,y,y,y\n")  # names
+    assert list(found.warnings) == ["r.csv:4: column 1 has no name, and is not read"]
 
 
 @pytest.mark.parametrize(
