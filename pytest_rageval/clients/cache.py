@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from string import Template
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -124,15 +123,19 @@ def _added(settings: ClientSettings) -> dict[str, Any]:
     return {name: digests(values) for name, values in added.items() if values}
 
 
-_MODEL = re.compile(r"(?i)[-_.](?:deployment|engine|model)(?:[-_]?(?:id|name))?$")
+_MODEL = re.compile(
+    r"(?:[-_.]|(?<=[a-z\d])(?=[DEM]))(?i:(?:deployment|engine|model)(?:[-_]?(?:id|name))?)$"
+)
 
 
 def _routing(settings: ClientSettings) -> dict[str, str]:
-    """Return what of headers and query names the model, or its deployment, behind a gateway."""
+    """Return what of headers and query names the model, or its deployment, behind a gateway.
+
+    Variables are left as they are written: a replay need not know them.
+    """
     sent = {f"query.{name}": value for name, value in parse_qsl(settings.url.query)}
-    for name, value in settings.headers.items():
-        sent[f"headers.{name.lower()}"] = Template(value).safe_substitute(os.environ)
-    return {name: value for name, value in sent.items() if _MODEL.search(name)}
+    sent |= {f"headers.{name}": value for name, value in settings.headers.items()}
+    return {name.lower(): value for name, value in sent.items() if _MODEL.search(name)}
 
 
 def _key(material: dict[str, Any]) -> Key:

@@ -60,6 +60,7 @@ from pytest_rageval.model.scenario import (
     ScenarioView,
     finite_ends,
     title_of,
+    without_language,
 )
 from pytest_rageval.model.value import (
     ANSWER_KIND,
@@ -198,4 +199,5 @@ __all__ = [
     "title_of",
     "value_text",
     "verdicts_of",
+    "without_language",
 ]

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pytest_rageval.model.scenario import ASKED_IN
+from pytest_rageval.model.scenario import without_language
 from pytest_rageval.model.value import Value
 
 Code = Mapping[str, Mapping[str, str]]
@@ -112,7 +112,7 @@ def recorded_as(definition: str, measured: Mapping[str, Any]) -> str:
 
     0.1.0 recorded nothing of these, and no language of prompts.
     """
-    return definition if measured else definition.partition(ASKED_IN)[0]
+    return definition if measured else without_language(definition)
 
 
 def code_differences(was: Code, now: Code) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -86,6 +87,16 @@ FILLED_AS: Final = ", filled as "
 ASKED_IN: Final = ", asked in "
 """Stands at the end of a metric's definition, before the language that the judge's ``language``
 gives its prompts; not on record in runs of 0.1.0."""
+_LANGUAGE_AT_END = re.compile(rf"{ASKED_IN}[^,{{}}'\"=]+$")
+
+
+def without_language(definition: str) -> str:
+    """Return a metric's definition without the language at its end, as 0.1.0 wrote it.
+
+    >>> without_language("claim_recall v1 () by m, asked in zh")
+    'claim_recall v1 () by m'
+    """
+    return _LANGUAGE_AT_END.sub("", definition)
 
 
 class MetricColumn(Value, frozen=True):

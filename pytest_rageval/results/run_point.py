@@ -13,7 +13,6 @@ from typing import Final
 from unicodedata import normalize
 
 from pytest_rageval.model import (
-    ASKED_IN,
     NOTHING,
     WEIGHTED_SCORE,
     Comparison,
@@ -29,6 +28,7 @@ from pytest_rageval.model import (
     Value,
     WeightedSummary,
     title_of,
+    without_language,
 )
 from pytest_rageval.results.layout import SavedHead, read_head
 from pytest_rageval.stats.verdict import is_judged
@@ -213,7 +213,7 @@ def _are_docs_reweighed(before: RunPoint, after: RunPoint) -> bool:
 def _is_redefined(name: str, before: RunPoint, after: RunPoint) -> bool:
     old, new = before.definitions.get(name, ""), after.definitions.get(name, "")
     if before.doc_weights is None or after.doc_weights is None:  # of 0.1.0, without the language
-        old, new = old.partition(ASKED_IN)[0], new.partition(ASKED_IN)[0]
+        old, new = without_language(old), without_language(new)
     return bool(old and new) and old != new
 
 

@@ -33,7 +33,8 @@ def prompt_language(wanted: str, *texts: str) -> Language:
     wanted = wanted.lower()
     if wanted == "auto":
         return "zh" if has_cjk("".join(texts)) else "en"
-    return "zh" if wanted.startswith("zh") or "chinese" in wanted else "en"
+    is_chinese = wanted.startswith(("zh", "中", "简", "繁", "汉", "漢")) or "chinese" in wanted
+    return "zh" if is_chinese else "en"
 
 
 def filled(template: str, parts: Mapping[str, str]) -> str:

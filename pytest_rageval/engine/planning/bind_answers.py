@@ -12,6 +12,7 @@ from pytest_rageval.errors import unknown_name
 from pytest_rageval.metrics.refusals import CragScore
 from pytest_rageval.model import ANSWERABLE, Case, MetricColumn, Sample, finite_ends
 from pytest_rageval.scenario.answer_specs import CitationsSpec, ConversationSpec, RefusalsSpec
+from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.text.citation_markers import CitationRule
 from pytest_rageval.text.citations import find_style
 from pytest_rageval.text.refusals import RefusalRule, fits
@@ -223,3 +224,14 @@ def _remark_on_groups(binding: Binding, samples: Sequence[Sample]) -> None:
         "intervals take the turns of a conversation as independent: "
         + (hint if has_column else f"give rows a {CONVERSATION}, and {hint}")
     )
+
+
+def asked_in(spec: RefusalsSpec, scenario: Scenario) -> dict[str, str]:
+    """Return the language in which a judge is asked about refusals, {} without one or for auto."""
+    judge = scenario.judge if "judge" in (spec.detect, spec.answerable) else None
+    if judge is None or judge.language.lower() == "auto":
+        return {}
+    # Not at the top: most scenarios ask no judge.
+    from pytest_rageval.text.prompts import prompt_language
+
+    return {"asked_in": prompt_language(judge.language)}

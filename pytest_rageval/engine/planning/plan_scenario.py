@@ -331,6 +331,11 @@ def _measured(
         spec = getattr(scenario, section) or (kind() if section in named else None)
         if spec is not None:
             found[section] = spec.model_dump(mode="json")
+    if scenario.refusals is not None:
+        # Not at the top: most scenarios look for no refusals.
+        from pytest_rageval.engine.planning.bind_answers import asked_in
+
+        found["refusals"] |= asked_in(scenario.refusals, scenario)
     own = [metric for metric in metrics if not metric.is_built_in]
     # Where a metric is invalid, nothing runs, and the places of the others have moved.
     if own and "metrics" not in binding.loaded.positions:

@@ -101,6 +101,25 @@ def test_the_language_of_prompts_is_part_of_what_is_measured(
     assert column.definition.partition(", asked in ")[2] == asked_in
 
 
+@pytest.mark.parametrize(
+    ("rule", "language", "asked_in"),
+    [
+        ("answerable: judge", "zh-CN", "zh"),
+        ("detect: judge", "de", "en"),
+        ("detect: judge", "auto", None),
+        ("detect: phrases", "zh", None),
+    ],
+)
+def test_so_is_that_of_questions_about_refusals(
+    plan: Plans, rule: str, language: str, asked_in: str | None
+) -> None:
+    """No metric's definition tells of it."""
+    judge = f"judge: {{model: m, language: {language}}}\nrefusals: {{{rule}}}"
+    rows = "[{question: q, answer: x, references: [x]}]"
+    scenario = f"name: s\ndataset: {rows}\nmetrics: [em, judges]\n{judge}\n"
+    assert plan(scenario).info.measured["refusals"].get("asked_in") == asked_in
+
+
 def test_a_scenario_that_asks_nobody_has_no_models(plan: Plans) -> None:
     made = plan(text("em"))
     assert made.models == ModelPlan()

@@ -250,6 +250,9 @@ def test_a_language_that_an_old_version_did_not_record_is_no_other_measure() -> 
     for doc_weights, is_anew in ((None, False), ({}, True)):
         points = [replace(old, doc_weights=doc_weights), replace(new, doc_weights={})]
         assert any("em is defined anew" in line for line in history_lines(points)) == is_anew
+    texts = [f"rubric v1 (levels={{1: 'asked, asked in {name}'}}) by m" for name in ("en", "de")]
+    points = [weighed(at, 0.2, BEFORE, text) for at, text in enumerate(texts)]  # a user's words
+    assert any("em is defined anew" in line for line in history_lines(points))
 
 
 def test_every_trend_begins_anew_where_documents_weigh_otherwise() -> None:
