@@ -144,20 +144,20 @@ class _Making:
 
     def make(self) -> pytest.ExitCode:
         """Ask, check, and write the files."""
+        progress = Progress(self.run, len(self.file.open), "list")
         if not self.file.open:
-            say_lines(["nothing is left to make", *self._write({}), *self._next()])
+            say_lines(["nothing is left to make", *self._write(progress, {}), *self._next()])
             return pytest.ExitCode.OK
         check_writable(self.lists_path.parent)
-        progress = Progress(len(self.file.open), "list")
-        lists = made(self.run, self._asked, progress)
+        lists = made(self._asked, progress)
         if isinstance(lists, pytest.ExitCode):
             return lists
         if failures := failures_of(lists):
-            say_lines(not_done(self.run, failures, len(lists), "list"))
+            say_lines(not_done(progress, failures, len(lists), "list"))
             return pytest.ExitCode.TESTS_FAILED
         ids = [sample.id for sample in self.file.open]
         by_id = dict(zip(ids, lists, strict=True))
-        say_lines([*lines_of(lists, "row"), *self._write(by_id), *self._next()])
+        say_lines([*lines_of(lists, "row"), *self._write(progress, by_id), *self._next()])
         return pytest.ExitCode.OK
 
     async def _asked(self, progress: Progress, live: LiveRun) -> list[NuggetList]:
@@ -166,13 +166,13 @@ class _Making:
         await self.judge.test([question.slot for question in answered], client)
         return await make_lists(answered, WriterAndJudge(client, client), progress.count_one)
 
-    def _write(self, lists: Mapping[str, NuggetList]) -> Iterator[str]:
+    def _write(self, progress: Progress, lists: Mapping[str, NuggetList]) -> Iterator[str]:
         """Write the files that change, and yield a line for each; ``lists`` are by row id."""
-        with nothing_lost(self.run):  # read again: people may have written lists meanwhile
+        with nothing_lost(progress):  # read again: people may have written lists meanwhile
             file = NuggetFile.of(self.file.cases, self.lists_path, self.file.rejected)
         new = {one.id: lists[one.id] for one in file.open if one.id in lists}
         files = {self.lists_path: "".join(file.text(new)), **self.scenario.new}
-        with nothing_lost(self.run):
+        with nothing_lost(progress):
             for path, text in files.items():
                 if not path.exists() or path.read_text("utf-8") != text:
                     write_atomically(path, [text])

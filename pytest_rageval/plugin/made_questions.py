@@ -119,18 +119,18 @@ class _Making:
     def make(self) -> pytest.ExitCode:
         """Ask, check, and write the files; TESTS_FAILED if a call failed, or no row is there."""
         check_writable(self.asked.folder)
-        progress = Progress(len(self.slots), "question")
-        found = made(self.run, self._made, progress)
+        progress = Progress(self.run, len(self.slots), "question")
+        found = made(self._made, progress)
         if isinstance(found, pytest.ExitCode):
             return found
         outcomes, questions, lists = found
         if questions is None:
-            say_lines(self._failed(outcomes))
+            say_lines(self._failed(progress, outcomes))
             return pytest.ExitCode.TESTS_FAILED
         if failures := failures_of(lists.values()):
-            say_lines(not_done(self.run, failures, len(lists), "list"))
+            say_lines(not_done(progress, failures, len(lists), "list"))
             return pytest.ExitCode.TESTS_FAILED
-        return self._write(questions, lists)
+        return self._write(progress, questions, lists)
 
     async def _made(self, progress: Progress, live: LiveRun) -> _Made:
         clients, asked = live.clients(), self.asked
@@ -175,17 +175,19 @@ class _Making:
                 f"hold any more: {named(old)}; look whether they still hold"
             )
 
-    def _failed(self, outcomes: Sequence[Outcome]) -> Iterator[str]:
-        yield from not_done(self.run, failures_of(outcomes), len(outcomes), "question")
+    def _failed(self, progress: Progress, outcomes: Sequence[Outcome]) -> Iterator[str]:
+        yield from not_done(progress, failures_of(outcomes), len(outcomes), "question")
         whole = next(at for at, outcome in enumerate(outcomes) if outcome.failure is not None)
         first = self.there + whole
-        if first and self.run.cache_mode in ("readwrite", "refresh"):
+        if first and progress.is_kept:
             cost = "for the cost of their nuggets" if self.asked.has_nuggets else "at no cost"
             yield f"the first {first} are complete: --rag-questions={first} writes them {cost}"
 
-    def _write(self, found: QuestionSet, lists: Mapping[str, NuggetList]) -> pytest.ExitCode:
+    def _write(
+        self, progress: Progress, found: QuestionSet, lists: Mapping[str, NuggetList]
+    ) -> pytest.ExitCode:
         asked = self.asked
-        with nothing_lost(self.run):  # people may have changed the files, or another command
+        with nothing_lost(progress):  # people may have changed the files, or another command
             known = Known.of(asked.folder)
         found = replace(found, rows=[with_nuggets(row, lists) for row in found.rows])
         taken = [slot.id for slot in self.slots if slot.id in known.ids]
@@ -206,7 +208,7 @@ class _Making:
             lines.append(f"  {known_too} marked as common knowledge: answered without the passage")
         if asked.has_nuggets and lists:
             lines += lines_of(lists.values(), "question")
-        with nothing_lost(self.run):
+        with nothing_lost(progress):
             for name, has_new, chunks in (
                 (REJECTED, found.changes_rejected(known), found.rejected_text(known)),
                 (QUESTIONS, found.rows, found.questions_text(known)),

@@ -77,9 +77,13 @@ class _WeakJudgeError(RagevalError):
 
 
 class Progress:
-    """Says at most every ten seconds how many are done."""
+    """Says at most every ten seconds how many are done, and after an early end how to go on.
 
-    def __init__(self, total: int, what: str) -> None:
+    ``unkept`` says why replies could not be kept, "" if all were.
+    """
+
+    def __init__(self, run: RunSettings, total: int, what: str) -> None:
+        self.run, self.unkept = run, ""
         self._said_at = time.monotonic()
         self.begin(total, what)
 
@@ -102,6 +106,33 @@ class Progress:
             say_lines([f"{done}, {calls}{clients.flight}{waiting}"])
             # Said before the end: whoever makes room now loses no more replies.
             say_lines([clients.unkept])
+
+    def wait(self, live: LiveRun, work: Coroutine[Any, Any, T]) -> T:
+        """Return what ``work`` makes, and say meanwhile how far it is."""
+        try:
+            return waited_for(live.loop.submit(work), partial(self.tell, live))
+        finally:
+            self.unkept = live.opened.unkept if live.opened is not None else ""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the same command is given all replies so far, and asks for the rest alone."""
+        return self.run.cache_mode == "readwrite" and not self.unkept
+
+    @property
+    def goes_on(self) -> str:
+        """A sentence: whether the same command goes on where this one ended, else what does."""
+        mode = self.run.cache_mode
+        if self.is_kept:
+            return "With the replies in the cache, the same command goes on where this one ended"
+        if self.unkept:
+            return "Replies could not be kept: the same command pays for them again"
+        if mode == "refresh":
+            again = "With --rag-cache=refresh all is asked again"
+            return f"{again}: leave it out to go on where this one ended"
+        if mode == "replay":
+            return "--rag-cache=replay asks nobody: leave it out to have the rest asked"
+        return f"--rag-cache={mode} keeps no reply: leave it out to pay nothing twice"
 
 
 class Making(Protocol):
@@ -134,22 +165,21 @@ def make_or_forecast(config: pytest.Config, prepare: Callable[[RunSettings], Mak
 
 
 def made(
-    run: RunSettings,
-    work: Callable[[Progress, LiveRun], Coroutine[Any, Any, T]],
-    progress: Progress,
+    work: Callable[[Progress, LiveRun], Coroutine[Any, Any, T]], progress: Progress
 ) -> T | pytest.ExitCode:
     """Return what ``work`` makes with models, or the exit status if it ended early; says why."""
-    live = LiveRun(run)
+    live = LiveRun(progress.run)
     result: T | pytest.ExitCode = pytest.ExitCode.TESTS_FAILED
     why = ""
     try:
-        result = waited_for(live.loop.submit(work(progress, live)), partial(progress.tell, live))
+        result = progress.wait(live, work(progress, live))
     except KeyboardInterrupt:
-        result, why = pytest.ExitCode.INTERRUPTED, f"stopped; nothing is written. {_goes_on(run)}"
+        result = pytest.ExitCode.INTERRUPTED
+        why = f"stopped; nothing is written. {progress.goes_on}"
     except _WeakJudgeError as error:
         why = f"NOT DONE: {error}; nothing is written"
     except ClientError as error:
-        why = f"NOT DONE: {error}; nothing is written. {_goes_on(run)}"
+        why = f"NOT DONE: {error}; nothing is written. {progress.goes_on}"
     finally:
         usage = live.usage
         live.close()
@@ -161,33 +191,24 @@ def made(
 
 
 def not_done(
-    run: RunSettings, failures: Sequence[ClientError], total: int, what: str
+    progress: Progress, failures: Sequence[ClientError], total: int, what: str
 ) -> Iterator[str]:
     """Yield how many of ``total`` could not be made, why, and that nothing is written."""
     yield f"NOT DONE: {len(failures)} of {counted(total, what)} could not be made:"
     causes = Counter(map(str, failures))
     yield from (f"  {count}x {one_line(text)}" for text, count in causes.most_common(LISTED))
-    yield f"nothing is written. {_goes_on(run)}"
+    yield f"nothing is written. {progress.goes_on}"
 
 
 @contextmanager
-def nothing_lost(run: RunSettings) -> Iterator[None]:
+def nothing_lost(progress: Progress) -> Iterator[None]:
     """Raise UsageError for what fails within, after all was paid for, with how to go on."""
     try:
         yield
     except RagevalError as error:
-        raise misused(f"{error}; nothing is written. {_goes_on(run)}") from error
+        raise misused(f"{error}; nothing is written. {progress.goes_on}") from error
     except OSError as error:
-        raise misused(f"--rag-init: {error}. {_goes_on(run)}") from error
-
-
-def _goes_on(run: RunSettings) -> str:
-    """Return a sentence: whether the same command goes on where this one ended, else what does."""
-    if run.cache_mode in ("readwrite", "refresh"):
-        return "With the replies in the cache, the same command goes on where this one ended"
-    if run.cache_mode == "replay":
-        return "--rag-cache=replay asks nobody: leave it out to have the rest asked"
-    return f"--rag-cache={run.cache_mode} keeps no reply: leave it out to pay nothing twice"
+        raise misused(f"--rag-init: {error}. {progress.goes_on}") from error
 
 
 def judge_of(keys: Mapping[str, Any], run: RunSettings, flag: str, what: str) -> CheckingJudge:

@@ -95,6 +95,27 @@ def test_what_another_command_wrote_meanwhile_is_not_written_again(
     assert (project.path / "questions.jsonl").read_text("utf-8") == written
 
 
+@pytest.mark.parametrize(
+    ("option", "goes_on", "is_kept"),
+    [
+        ("cache=readwrite", "With the replies in the cache, the same command goes on", True),
+        ("cache=refresh", "With --rag-cache=refresh all is asked again: leave it out", False),
+        ("cache=read", "--rag-cache=read keeps no reply: leave it out", False),
+        ("cache-dir=a-file", "Replies could not be kept: the same command pays", False),
+    ],
+)
+def test_only_what_is_kept_and_read_again_is_said_to_cost_nothing(
+    project: Project, server: FakeOpenAI, option: str, goes_on: str, is_kept: bool
+) -> None:
+    """Of the requests for two questions, one after the other, the last one fails."""
+    project.file("a-file", "no folder for a cache")
+    server.then(*["ok"] * 5, "400 no")
+    more = ("--rag-init", "--rag-concurrency=1", f"--rag-{option}")
+    out = red(project.pytest(*command(server, *more))).stdout.str()
+    assert f"nothing is written. {goes_on}" in out
+    assert ("the first 1 are complete: --rag-questions=1 writes them at no cost" in out) is is_kept
+
+
 @pytest.mark.full
 def test_replies_that_are_not_kept_are_said_to_be_lost(
     project: Project, server: FakeOpenAI
