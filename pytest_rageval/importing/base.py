@@ -101,7 +101,7 @@ class Imported:
     """The text of the module with the asserts that are to be written; empty without one."""
 
 
-_URL: Final = re.compile(r"[A-Za-z][\w+.-]*://[^\s\"'<>]+")
+_URL: Final = re.compile(r"(?:[A-Za-z][\w+.-]*://|\{\{-?\s*env\.\w+\s*-?\}\}/)[^\s\"'<>]+")
 _USER: Final = re.compile(r"(?<=://)[^/?#@]+(?=@)")
 _QUERY: Final = re.compile(r"(?<=[?&])(?P<name>[^=&#]+)=(?P<value>[^&#]+)")
 PAIR: Final = re.compile(

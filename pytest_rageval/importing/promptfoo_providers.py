@@ -50,7 +50,8 @@ _KINDS: Final = frozenset({"chat", "completion", "messages", "responses"})
 """The kinds of models that may stand after a server's name, and are asked alike here."""
 
 _OTHERS: Final = frozenset(
-    {"agents", "assistant", "image", "moderation", "realtime", "transcription", "tts", "video"}
+    {"agents", "assistant", "chatkit", "codex", "embedding", "embeddings", "image", "live"}
+    | {"moderation", "realtime", "transcription", "tts", "video", "voice"}
 )
 """Kinds that cannot be asked here."""
 
@@ -68,6 +69,7 @@ _HTTP_KEYS: Final = frozenset(
 )
 _HAVE_VARIABLES: Final = ("url", "headers", "body", "query")
 _PROMPT_KEYS: Final = frozenset({"raw", "label", "id", "display"})
+_URL: Final = re.compile(r"\s*[^\s/?#]+://|\{\{-?\s*env\.\w+\s*-?\}\}")
 _PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
     r"(?:\(?\s*(?P<arg>\w+)\s*\)?\s*=>\s*)?(?P<root>\w+)(?P<path>(?:\??\.\w+|\[\d+\])*)\s*;?"
@@ -190,20 +192,22 @@ def chat_target(
 
     Raises NotTakenError for code, for what OpenAI's API does not reach, and for a URL of variables.
     """
+    if name.startswith("file://") and name.endswith((".yaml", ".yml", ".json")):
+        raise NotTakenError(
+            "is a file of providers, which is not read; copy what it says under 'providers'"
+        )
     if is_code(name) or name.startswith(("python:", "exec:", "file://", "golang:", "ruby:")):
         raise NotTakenError(
             "runs code; give a function of yours that takes the question and returns the answer: "
             "target: my_module:answer"
         )
     server, *rest = name.split(":")
-    if server not in _SERVERS or not rest:
-        raise NotTakenError("is none that can be asked here")
-    if rest[0] in _OTHERS or rest[0].endswith("-sdk"):
+    if server not in _SERVERS or not rest or rest[0] in _OTHERS or rest[0].endswith("-sdk"):
         raise NotTakenError("is none that can be asked here")
     if rest[0] in _KINDS and len(rest) > 1:
         rest = rest[1:]
     base_url, variable = _SERVERS[server]
-    base_url = _server(_own_url(config), part, notes) or base_url
+    base_url = _server(config, part, notes) or base_url
     target: dict[str, Any] = {"model": ":".join(rest)}
     if base_url is not None:
         target["base_url"] = base_url
@@ -218,23 +222,20 @@ def chat_target(
     return target
 
 
-def _own_url(config: Mapping[str, Any]) -> Any:
-    host = config.get("apiHost")
-    return config.get("apiBaseUrl") or config.get("baseURL") or (host and f"https://{host}/v1")
-
-
-def _server(url: Any, part: Part, notes: ImportNotes) -> str | None:
+def _server(config: Mapping[str, Any], part: Part, notes: ImportNotes) -> str | None:
     """Return the URL of a server without user, password and query; None if there is none.
 
     Raises NotTakenError for one with variables.
     """
-    if not url:
+    key = next((name for name in ("apiBaseUrl", "baseURL", "apiHost") if config.get(name)), None)
+    if key is None:
         return None
+    url = f"https://{config[key]}/v1" if key == "apiHost" else config[key]
     if is_template(str(url)):
-        raise NotTakenError("its apiBaseUrl is made of variables; write out the base_url")
+        raise NotTakenError(f"its {key} is made of variables; write out the base_url")
     if (bare := shown_url(str(url))) != url:
         why = "its user, password and query are not copied; put a secret into headers, as ${NAME}"
-        notes.add(part.where, f"apiBaseUrl {shorten(bare, 60)}", why)
+        notes.add(part.where, f"{key} {shorten(bare, 60)}", why)
     return bare
 
 
@@ -263,9 +264,11 @@ def _note_rest(
 
 
 def _http(name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes) -> dict[str, Any]:
-    url = config.get("url", name)
-    if not isinstance(url, str) or "://" not in url:
+    url = config.get("url") or (name if "://" in name else None)
+    if url is None:
         raise NotTakenError("its config has no url")
+    if not isinstance(url, str) or not _URL.match(url):  # not quoted: it may hold a password
+        raise NotTakenError("its url begins neither with http:// or https:// nor {{env.NAME}}")
     target: dict[str, Any] = {"url": without_secrets(url, part.where, notes, "url")}
     body = config.get("body")
     method = str(config.get("method") or ("POST" if body is not None else "GET")).upper()
@@ -399,7 +402,7 @@ def _texts(raw: str, folder: Folder) -> Iterator[str]:
         elif file.suffix.lower() == ".txt":
             parts = re.split(r"^---\s*$", text, flags=re.MULTILINE)
             yield from (part.strip() for part in parts if part.strip())
-        elif file.suffix.lower() in (".csv", ".jsonl"):
+        elif file.suffix.lower() in (".csv", ".jsonl") or is_code(file.name):
             raise NotTakenError(f"prompts in {file.name} are not read; write them into text files")
         else:
             yield text.strip()
@@ -407,7 +410,7 @@ def _texts(raw: str, folder: Folder) -> Iterator[str]:
 
 def _is_file_name(raw: str) -> bool:
     is_short = "\n" not in raw and "{{" not in raw and len(raw) < 200
-    return is_short and bool(re.search(r"\.(txt|md|json|ya?ml|j2|csv)$", raw))
+    return is_short and bool(re.search(r"\.(txt|md|jsonl?|ya?ml|j2|csv)$|^\S+/\*+$", raw))
 
 
 def _turns(text: str) -> tuple[str | None, str]:

@@ -387,18 +387,49 @@ prompts:
   - file://two.txt
   - {id: file://one.md, config: {max_tokens: 1}}
   - file://table.csv
+  - rows.jsonl
+  - more/*
 providers: [openai:gpt-4o]
 tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
 """,
         two__txt="A {{q}}\n---\n{% if q %}X{% endif %}\n---\nB {{q}}\n",
         one__md="C\n---\n{{q}}\n",
         table__csv="prompt\nD {{q}}\n",
+        rows__jsonl='{"prompt": "E {{q}}"}\n',
     )
     shown = [one["target"]["prompt"] for one in found.scenario["variants"].values()]
     assert shown == ["A {question}", "B {question}", "C\n---\n{question}"]
     assert [name.rpartition("-")[2] for name in found.scenario["variants"]] == ["1", "3", "4"]
-    assert [where for where, _ in found.notes] == ["bot.yaml:2", "bot.yaml:3", "bot.yaml:4"]
+    assert [where for where, _ in found.notes] == [f"bot.yaml:{line}" for line in range(2, 7)]
     assert found.notes[0][1].startswith("prompt '{% if q %}X{% endif %}': {% if q %} is more than")
+
+
+@pytest.mark.parametrize(
+    ("provider", "why"),
+    [
+        ("file://more.yaml", "is a file of providers, which is not read"),
+        ("file://ask.js", "runs code"),
+        ("openai:embedding:small", "is none that can be asked here"),
+        ("ollama:embeddings:small", "is none that can be asked here"),
+        ("openai:chatkit:wf_1", "is none that can be asked here"),
+        ({"openai:m": {"config": {"baseURL": "{{env.X}}"}}}, "its baseURL is made of variables"),
+        ({"openai:m": {"config": {"apiHost": "{{env.X}}"}}}, "its apiHost is made of variables"),
+        ({"https": {"config": {"method": "POST"}}}, "its config has no url"),
+        (
+            {"https": {"config": {"url": "/chat?to=http://a.org"}}},
+            "its url begins neither with http://",
+        ),
+        ({"https": {"config": {"url": "{{env.API_URL}}/chat?q={{q}}"}}}, None),
+    ],
+)
+def test_a_provider_that_cannot_be_asked_is_listed_with_what_is_wrong(
+    read: Read, provider: Any, why: str | None
+) -> None:
+    given = json.dumps([provider, "openai:g"])
+    found = read(f'prompts: ["{{{{q}}}}"]\nproviders: {given}\n{ONE}')
+    notes = [said.partition(": ")[2] for _, said in found.notes]
+    assert [note[: len(why or "")] for note in notes] == ([why] if why else [])
+    assert ("${API_URL}/chat?q={metadata.vars.q}" in json.dumps(found.scenario)) is (why is None)
 
 
 def test_keys_of_a_table_that_are_unknown_have_its_lines(read: Read) -> None:

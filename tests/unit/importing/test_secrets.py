@@ -45,6 +45,7 @@ def shown(value: Any, name: str = "") -> Any:
             "http://h.test/?sv=1&sig={{env.SIG}}&pwd={{env.RAG_PWD}}",
         ),
         ("http://h.test/T0/aB3" + "x" * 21, "http://h.test/T0/{{env.PATH_KEY}}"),
+        ("{{env.A}}/T0/aB3" + "x" * 21, "{{env.A}}/T0/{{env.PATH_KEY}}"),
         ("http://h.test/gpt-4o-mini-2024-07-18/chat", "http://h.test/gpt-4o-mini-2024-07-18/chat"),
         ({"pw": "abc"}, {"pw": "{{env.PW}}"}),
         ("Server=x;Password=a b;Port=1", "Server=x;Password={{env.PASSWORD}};Port=1"),
