@@ -321,9 +321,9 @@ class _Reading:
         yield from (f"{SECTION}: {line}" for line in self.blank)
         stale = [name for name in self.others if not self.is_settled(name)]
         if stale:
-            are = "reviews are" if len(stale) > 1 else "review is"
             ids = listed(map(shorten, sorted(stale)), _LISTED)
-            what = f"{len(stale)} {are} of earlier wordings and not counted ({ids})"
+            of = f"reviews of {counted(len(stale), 'row')} are of an earlier wording"
+            what = f"{of} and not counted ({ids})"
             yield f"{SECTION}: {what}: review them again (pytest --rag-label {len(stale)}; {shown})"
 
     def remarks(

@@ -133,13 +133,14 @@ def test_a_review_of_another_wording_does_not_count_and_is_said(tmp_path: Path) 
     found = reviewed(tmp_path, data=data)
     assert ids(found) == ["refunds-1", "refunds-2", "refunds-3"]
     assert found.warnings == (
-        "dataset.reviews: 3 reviews are of earlier wordings and not counted (refunds-1, refunds-2, "
-        "refunds-3): review them again (pytest --rag-label 3; a.csv)",
+        "dataset.reviews: reviews of 3 rows are of an earlier wording and not counted (refunds-1, "
+        "refunds-2, refunds-3): review them again (pytest --rag-label 3; a.csv)",
     )
     written(tmp_path / "b.csv", said(0, "accept", data=data), said(1, "reject", data=data))
+    written(tmp_path / "c.csv", said(2, "accept"))  # a second review of that wording
     found = reviewed(tmp_path, data=data)
     assert (ids(found), found.reviewed) == (["refunds-1", "refunds-3"], {"refunds-1"})
-    assert found.warnings[0].startswith("dataset.reviews: 1 review is of earlier wordings and not")
+    assert found.warnings[0].startswith("dataset.reviews: reviews of 1 row are of an earlier word")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_a_review_of_an_edit_that_is_gone_is_said(tmp_path: Path) -> None:
     written(tmp_path / "b.csv", said(0, "reject", "Bo", data=reviewed(tmp_path)))
     written(tmp_path / "a.csv", said(0, "edit", question="How?"))
     (warning,) = reviewed(tmp_path).warnings
-    assert "1 review is of earlier wordings and not counted (refunds-1)" in warning
+    assert "reviews of 1 row are of an earlier wording and not counted (refunds-1)" in warning
 
 
 def test_edits_that_lead_back_to_the_wording_of_the_data_end(tmp_path: Path) -> None:
