@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
@@ -32,7 +33,7 @@ from pytest_rageval.targets.http_exchange import (
 )
 from pytest_rageval.targets.http_replies import ReplyReader
 from pytest_rageval.targets.http_secrets import Secrets
-from pytest_rageval.targets.templates import Template
+from pytest_rageval.targets.templates import METADATA, Template
 from pytest_rageval.text.json_value import digests, parse_path
 
 _QUESTION = {"question": "{question}"}
@@ -58,8 +59,8 @@ class HttpOptions(TargetOptions):
     )
     body: dict[str, Any] | list[Any] | str | None = Field(
         None,
-        description="JSON, or text as it is; {question: '{question}'} when absent. {{question}}"
-        " is the text in braces",
+        description="JSON, or text as it is; when absent {question: '{question}'}, but nothing if"
+        " url or query name a field. {{question}} is the text in braces",
     )
     answer: Name | None = Field(
         None,
@@ -103,9 +104,12 @@ class HttpOptions(TargetOptions):
 
         What has no scheme may be a path below a fixture's URL, or begin with a variable.
         """
-        if "://" in url and not url.startswith(("http://", "https://")):
+        scheme, is_there, rest = url.partition("://")
+        if not is_there or re.search("[/?#]", scheme):  # none, or of a URL in its path or query
+            return url
+        if scheme.lower() not in ("http", "https"):
             raise ValueError("expected a URL that begins with http:// or https://")
-        return url
+        return f"{scheme.lower()}://{rest}"
 
     @model_validator(mode="after")
     def _is_somewhere(self) -> HttpOptions:
@@ -146,6 +150,20 @@ class HttpOptions(TargetOptions):
     def fields(self) -> frozenset[str]:
         """The fields of a row that are sent."""
         return Template([self.url, self.sent_query, self.sent_body]).fields
+
+    @property
+    def doubt(self) -> str:
+        """Whether no request holds the question; a column may stand for it, unless it took it away.
+
+        Some services are asked by an id alone.
+        """
+        is_default = self.method != "GET" and self.body is None
+        if "question" in self.fields or (
+            not is_default and any(name.startswith(METADATA) for name in self.fields)
+        ):
+            return ""
+        why = "; url or query name a field, so no body is sent" if is_default else ""
+        return f"no request holds {{question}}{why}: write it into url, query or body"
 
     def identity(self) -> dict[str, Any]:
         """Return method, place and paths, and digests of what is sent and may hold a key.
@@ -252,7 +270,7 @@ def _from_value(options: HttpOptions, context: TargetContext, value: object) -> 
 
 def check(options: HttpOptions, context: TargetContext) -> None:
     """Raise TargetError, MissingExtraError for what is wrong; a replay needs only valid fields."""
-    assert options.fields is not None  # raises for a place that is no field
+    _ = options.fields  # raises for a place that is no field
     if context.asks_nobody:
         return
     if not extras.installed("aiohttp"):

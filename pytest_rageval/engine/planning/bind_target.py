@@ -84,6 +84,8 @@ def _bound(
     _check_version(binding, spec)
     _check_columns(binding, plan, columns)
     _check_history(binding, spec)
+    if options.doubt:
+        binding.warnings.append(f"target: {options.doubt}")
     context = _context(binding, spec, plan)
     if plan.fixture is not None and definition.from_value is not None:
         return replace(plan, from_value=partial(definition.from_value, options, context))

@@ -39,6 +39,9 @@ def target(plan: Make, text: str) -> Any:
         ("target: http://127.0.0.1:9/ask", "POST http://127.0.0.1:9/ask", 2, True),
         ("target: {url: 'http://h.test/a', method: get}", "GET http://h.test/a", 2, True),
         ("target: {url: 'http://h.test', retries: 0}", "POST http://h.test", 0, True),
+        ("target: HTTP://h.test/ask?to=ftp://a", "POST http://h.test/ask", 2, True),
+        ("target: {fixture: f, url: '/ask?to=http://me/x', type: http}", "POST /ask", 2, True),
+        ("target: {fixture: f, url: '${A}/x#http://b', type: http}", "POST ${A}/x", 2, True),
         ("target: {model: m, base_url: 'http://h.test/v1'}", "chat 'm'", 4, True),
         ("target: {fixture: my_bot}", "fixture 'my_bot'", 0, False),
     ],
@@ -95,6 +98,29 @@ def test_a_mistake_is_one_problem_at_its_line(problems: Problems, text: str, mes
     (problem,) = problems(HEAD + text)
     assert problem.startswith(f"s.yaml:{4 + text.count(chr(10))}: ")
     assert message in problem
+
+
+@pytest.mark.parametrize(
+    ("keys", "warning"),
+    [
+        ("query: {doc: '{doc_name}'}", "{question}; url or query name a field, so no body is sent"),
+        ("query: {l: '{metadata.lang}'}", "{question}; url or query name a field, so no body"),
+        ("body: {id: '{id}', h: '{history}'}", "{question}: write it into url, query or body"),
+        ("body: {q: '{{question}}'}", "{question}: write it into url, query or body"),
+        ("body: {q: '{metadata.lang}'}", None),
+        ("method: GET, query: {q: '{metadata.lang}'}", None),
+        ("method: GET, query: {k: 3}", None),
+        ("query: {q: '{question}'}", None),
+        ("query: {k: 3}", None),
+    ],
+)
+def test_a_target_that_is_never_told_the_question_is_a_warning(
+    plan: Make, keys: str, warning: str | None
+) -> None:
+    """A column may hold it in other words; but no body is sent where the query names one."""
+    text = f"conversation: true\ntarget: {{url: 'http://h', {keys}}}"
+    found = [one for one in plan(HEAD + text).info.warnings if ": target: " in one]
+    assert [str(warning) in one for one in found] == [True] * (warning is not None)
 
 
 def test_a_column_inside_of_a_metadata_column_is_known(plan: Make) -> None:
