@@ -33,6 +33,7 @@ from pytest_rageval.clients.jsonl_log import JsonlLog, parse_line, read_bytes
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import FAULTS, USABLE
+from pytest_rageval.redaction import looks_secret, names_secret
 from pytest_rageval.text.json_value import digests, sorted_json
 
 KEY_FORMAT = 1
@@ -172,7 +173,7 @@ def is_same_text(wanted: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _differing(wanted: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    return [name for name in wanted if wanted[name] != other.get(name)]
+    return [name for name in {**wanted, **other} if wanted.get(name) != other.get(name)]
 
 
 def _text(key: Mapping[str, Any]) -> str:
@@ -202,26 +203,28 @@ def _explain(name: str, wanted: Any, found: Any) -> str:
         return _explain_messages(wanted, found)
     if name == "text" and isinstance(found, str):
         return f"the text differs {_explain_text(wanted, found)}"
-    if name == "parameters" and isinstance(found, dict):
-        names = sorted({*wanted, *found})
-        return "; ".join(
-            _explain_parameter(part, wanted, found)
-            for part in names
-            if wanted.get(part) != found.get(part)
-        )
-    if name == "source" and found:
+    if isinstance(wanted, dict) and isinstance(found, dict):  # parameters, options, a row
+        place = "" if name == "parameters" else f"{name}: "
+        parts = sorted(_differing(wanted, found))
+        return "; ".join(f"{place}{_explain_part(part, wanted, found)}" for part in parts)
+    if name == "source" and wanted and found:
         return "the function's file has changed"
     if name == "schema" and wanted and found:
         return f"the schema of the reply ({wanted.split()[0]}) has changed"
-    return f"{name}: {_brief(wanted)} here, {_brief(found)} in the cache"
+    return f"{name}: {_plain(wanted)} here, {_plain(found)} in the cache"
 
 
-def _explain_parameter(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    if name not in ("extra_body", "routing"):
-        return f"{name}: {_plain(wanted, name)} here, {_plain(found, name)} in the cache"
-    here, there = wanted.get(name) or {}, found.get(name) or {}
-    differing = [part for part in sorted({*here, *there}) if here.get(part) != there.get(part)]
-    return f"{name} differs: {shorten(', '.join(differing), 60)}"
+def _explain_part(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    """Return how one field of a mapping differs, of a mapping in it only which ones."""
+    here, there = wanted.get(name), found.get(name)
+    if (here or there) and isinstance(here, dict | None) and isinstance(there, dict | None):
+        differing = sorted(_differing(here or {}, there or {}))
+        return f"{name} differs: {shorten(', '.join(differing), 60)}"
+    if names_secret(name.rpartition(".")[2]) or looks_secret(f"{here} {there}"):
+        return f"{name} differs"
+    if (one := _plain(here)) != (two := _plain(there)):
+        return f"{name}: {one} here, {two} in the cache"
+    return f"{name} differs {_explain_text(str(here), str(there))}"
 
 
 def _explain_messages(wanted: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> str:
@@ -242,12 +245,8 @@ def _explain_text(wanted: str, found: str) -> str:
     return f"from character {at + 1}: {here!r} here, {there!r} in the cache"
 
 
-def _plain(fields: Mapping[str, Any], name: str) -> str:
-    return _brief(fields[name]) if fields.get(name) is not None else "not set"
-
-
-def _brief(value: Any) -> str:
-    return shorten(repr(value), 60)
+def _plain(value: Any) -> str:
+    return "not set" if value is None else shorten(repr(value), 60)
 
 
 Kind = Literal["reply", "vector", "score", "answer"]
@@ -255,11 +254,7 @@ Explained = Literal["reply", "vector", "answer"]
 """What is kept with its keys, so that a miss can be explained."""
 
 _KINDS: tuple[Kind, ...] = ("reply", "vector", "score", "answer")
-_PLURALS: Mapping[Explained, str] = {
-    "reply": "replies",
-    "vector": "vectors",
-    "answer": "answers of a target",
-}
+_PLURALS = {"reply": "replies", "vector": "vectors", "answer": "answers of a target"}
 _CACHE_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# Answers of language models, kept by pytest-rageval. What is deleted is asked for again.\n"
@@ -329,16 +324,18 @@ class Cache:
         """Return in words why nothing is cached under ``key``: how the nearest entry differs."""
         if kind not in self._index:
             self._index[kind] = _Index(self._folder, f"{kind}-keys")
-        found = nearest(key.material, self._index[kind].candidates(sample))
+        wanted = key.material
+        found = nearest(wanted, self._index[kind].candidates(sample))
         if found is None:
             return f"{self._folder} holds no {_PLURALS[kind]}"
-        has_asked = self._index[kind].has_asked(sample, key.material)
-        if not has_asked and not is_same_text(key.material, found):
-            return f"nothing was recorded for this {_asked(key.material)}"
-        difference = explain_difference(key.material, found)
-        if not difference:
-            return f"its entry in {self._folder} is damaged"
-        return f"the nearest entry differs: {difference}"
+        has_asked = self._index[kind].has_asked(sample, wanted)
+        if not has_asked and not is_same_text(wanted, found):
+            return f"nothing was recorded for this {_asked(wanted)}"
+        if difference := explain_difference(wanted, found):
+            return f"the nearest entry differs: {difference}"
+        if sorted_json(found) != key.text:  # equal to Python alone
+            return "the nearest entry differs: 1, 1.0 and true, or null and nothing, are not alike"
+        return f"its entry in {self._folder} is damaged"
 
     def recent(
         self, kind: Explained, wanted: Mapping[str, Any]
@@ -433,7 +430,7 @@ class _Index:
         self._all: list[Mapping[str, Any]] = []
         self._of_sample: dict[str, list[Mapping[str, Any]]] = {}
         for path in sorted(folder.glob(f"*.{kind}.jsonl")):
-            for line in path.read_bytes().splitlines():
+            for line in read_bytes(path).splitlines():
                 self._add(parse_line(line) or {})
 
     def candidates(self, sample: str) -> Sequence[Mapping[str, Any]]:

@@ -9,7 +9,14 @@ import pytest
 
 from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message, ReplySchema
-from pytest_rageval.clients.cache import Key, chat_key, explain_difference, nearest, vector_key
+from pytest_rageval.clients.cache import (
+    Key,
+    answer_key,
+    chat_key,
+    explain_difference,
+    nearest,
+    vector_key,
+)
 from pytest_rageval.clients.settings import ClientSettings
 
 SETTINGS = ClientSettings("m", base_url="http://host/v1", extra_body={"top_p": 1})
@@ -163,6 +170,55 @@ def test_a_vector_of_changed_code_is_another_one() -> None:
 )
 def test_a_difference_is_told_field_by_field(change: dict[str, Any], text: str) -> None:
     assert explain_difference(key().material, key(**change).material).startswith(text)
+
+
+def of_target(row: dict[str, Any] | None = None, **options: Any) -> Key:
+    """Return the key of the answer of a target over HTTP, which has none but these options."""
+    identity = {"type": "http", "options": {"url": "http://service.example/ask", **options}}
+    return answer_key(identity, {"question": "Why?", **(row or {})})
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "text"),
+    [
+        (of_target(), of_target(answer="a2"), "options: answer: not set here, 'a2' in the cache"),
+        (
+            of_target(method="GET", headers={"A": "1", "B": "2"}),
+            of_target(headers={"B": "3"}),
+            "options: headers differs: A, B; options: method: 'GET' here, not set in the cache",
+        ),
+        (of_target(headers={"A": "1"}), of_target(), "options: headers differs: A"),
+        (
+            of_target({"id": {"a": 1}}),
+            of_target({"id": "a"}),
+            "row: id: {'a': 1} here, 'a' in the cache",
+        ),
+        (of_target({"id": {}}), of_target(), "row: id: {} here, not set in the cache"),
+        (
+            of_target(system="x" * 70 + "a"),
+            of_target(system="x" * 70 + "b"),
+            f"options: system differs from character 71: '{'x' * 12}a' here, "
+            f"'{'x' * 12}b' in the cache",
+        ),
+        (
+            of_target({"doc_name": "a", "metadata.lang": {"en": 1}}),
+            of_target({"metadata.lang": {"de": 1}}),
+            "row: doc_name: 'a' here, not set in the cache; row: metadata.lang differs: de, en",
+        ),
+        (
+            answer_key({"type": "hook"}, {}),
+            answer_key({"type": "hook", "variant": "v"}, {}),
+            "variant: not set here, 'v' in the cache",
+        ),
+        (
+            vector_key(SETTINGS, "a text", is_local=True),
+            vector_key(replace(SETTINGS, source_sha256="ab"), "a text", is_local=True),
+            "source: not set here, 'ab' in the cache",
+        ),
+    ],
+)
+def test_a_difference_of_a_target_is_told_by_its_names(here: Key, there: Key, text: str) -> None:
+    assert explain_difference(here.material, there.material) == text
 
 
 def test_a_difference_far_into_a_text_is_shown_with_a_little_before_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message
-from pytest_rageval.clients.cache import Cache, Key, chat_key
+from pytest_rageval.clients.cache import Cache, Key, answer_key, chat_key
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 
 VALUE = {"text": "yes", "model": "m"}
@@ -253,6 +253,13 @@ def test_a_miss_in_an_empty_cache_says_so(tmp_path: Path) -> None:
     assert text == f"{tmp_path} holds no replies"
 
 
+def test_a_file_of_keys_that_is_gone_explains_nothing(tmp_path: Path) -> None:
+    """Files may be deleted at any time; of a link, what it leads to."""
+    (tmp_path / "z.reply-keys.jsonl").symlink_to(tmp_path / "gone")
+    text = open_cache(tmp_path, "replay").explain_miss("reply", key())
+    assert text == f"{tmp_path} holds no replies"
+
+
 def test_a_miss_is_explained_by_the_entry_of_the_same_sample(tmp_path: Path) -> None:
     """The entry of s2 differs in one field, that of s1 in two; but s1 is who asks."""
     mine = key("Is it?", model="old", metric="g")
@@ -282,3 +289,10 @@ def test_a_miss_of_an_unknown_sample_is_explained_by_any_entry(tmp_path: Path) -
     cache = open_cache(tmp_path, "replay")
     found = cache.explain_miss("reply", key("Is it?", metric="new"), sample="s9")
     assert found == "the nearest entry differs: metric: 'new' here, 'old' in the cache"
+
+
+def test_an_entry_that_only_python_takes_for_the_same_is_not_called_damaged(tmp_path: Path) -> None:
+    cache = open_cache(tmp_path)
+    cache.put("answer", answer_key({}, {"metadata.n": 1}), VALUE)
+    text = cache.explain_miss("answer", answer_key({}, {"metadata.n": 1.0}))
+    assert text == "the nearest entry differs: 1, 1.0 and true, or null and nothing, are not alike"
