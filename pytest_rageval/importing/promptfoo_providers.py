@@ -69,7 +69,7 @@ _HTTP_KEYS: Final = frozenset(
 )
 _HAVE_VARIABLES: Final = ("url", "headers", "body", "query")
 _PROMPT_KEYS: Final = frozenset({"raw", "label", "id", "display"})
-_URL: Final = re.compile(r"\s*[^\s/?#]+://|\{\{-?\s*env\.\w+\s*-?\}\}")
+_URL: Final = re.compile(r"\s*[^\s/?#]+://|\{\{-?\s*env\.\w+\s*-?\}\}(?=/|\s*$)")
 _PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
     r"(?:\(?\s*(?P<arg>\w+)\s*\)?\s*=>\s*)?(?P<root>\w+)(?P<path>(?:\??\.\w+|\[\d+\])*)\s*;?"

@@ -33,7 +33,7 @@ from pytest_rageval.targets.http_exchange import (
 )
 from pytest_rageval.targets.http_replies import ReplyReader
 from pytest_rageval.targets.http_secrets import Secrets
-from pytest_rageval.targets.templates import METADATA, Template
+from pytest_rageval.targets.templates import Template
 from pytest_rageval.text.json_value import digests, parse_path
 
 _QUESTION = {"question": "{question}"}
@@ -153,17 +153,21 @@ class HttpOptions(TargetOptions):
 
     @property
     def doubt(self) -> str:
-        """Whether no request holds the question; a column may stand for it, unless it took it away.
+        """What is said where all rows are sent alike, or a field took the question's place, or "".
 
-        Some services are asked by an id alone.
+        A service may be asked by an id, or in a place of its own for each row.
         """
-        is_default = self.method != "GET" and self.body is None
-        if "question" in self.fields or (
-            not is_default and any(name.startswith(METADATA) for name in self.fields)
-        ):
+        is_known = not self.fields.isdisjoint(("question", "id"))
+        if is_known or (self.method == "GET" and Template([self.url]).fields):
             return ""
-        why = "; url or query name a field, so no body is sent" if is_default else ""
-        return f"no request holds {{question}}{why}: write it into url, query or body"
+        if self.body is not None:
+            is_alike = bool(self.body) and not self.fields
+            return "no request holds a field of its row, such as {question}" if is_alike else ""
+        how = "query" if self.method == "GET" else "body (or 'body: {}', if it is asked without)"
+        return (
+            "no request holds {question}: url or query name another field, so it is not added; "
+            f"write it into {how}"
+        )
 
     def identity(self) -> dict[str, Any]:
         """Return method, place and paths, and digests of what is sent and may hold a key.

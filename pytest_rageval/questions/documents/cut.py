@@ -47,8 +47,9 @@ def cut(text: str, parts: Iterable[Part]) -> ReadFile:
 
     Parts of a section are joined up to LONGEST, and longer ones are cut: at the ends of sentences,
     then of lines, then at blanks. Code and tables that are huge are cut at lines, then at blanks.
-    What is shorter than SHORTEST joins the stretch before or after it, in its own section, in a
-    sibling or in the section above; if there is none, it is no passage, and in ``too_short``.
+    What is shorter than SHORTEST joins the stretch before or after it, if that is anywhere under
+    its own heading or the one above (the document, for a top heading); else it is no passage, and
+    in ``too_short``.
     A heading with nothing below it is a text if it is a long sentence; else it is dropped.
     """
     stretches = [

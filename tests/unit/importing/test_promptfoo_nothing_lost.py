@@ -420,6 +420,7 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
             "its url begins neither with http://",
         ),
         ({"https": {"config": {"url": "{{env.API_URL}}/chat?q={{q}}"}}}, None),
+        ({"https": {"config": {"url": "{{env.F}}?code=Zx9Q"}}}, "its url begins neither with"),
     ],
 )
 def test_a_provider_that_cannot_be_asked_is_listed_with_what_is_wrong(

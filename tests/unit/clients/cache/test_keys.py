@@ -206,6 +206,11 @@ def of_target(row: dict[str, Any] | None = None, **options: Any) -> Key:
             "row: doc_name: 'a' here, not set in the cache; row: metadata.lang differs: de, en",
         ),
         (
+            of_target({"metadata.session_token": "tok-B2"}),
+            of_target({"metadata.session_token": "tok-A1"}),
+            "row: metadata.session_token differs",
+        ),
+        (
             answer_key({"type": "hook"}, {}),
             answer_key({"type": "hook", "variant": "v"}, {}),
             "variant: not set here, 'v' in the cache",
