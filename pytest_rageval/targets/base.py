@@ -138,11 +138,6 @@ class TargetOptions(BaseModel):
         return None
 
     @property
-    def doubt(self) -> str:
-        """What a user may not have meant, though the target can be asked; "" for nothing."""
-        return ""
-
-    @property
     def pytest_fixture(self) -> str | None:
         """The name of the fixture whose value is the target, or None."""
         return None

@@ -84,8 +84,8 @@ def _bound(
     _check_version(binding, spec)
     _check_columns(binding, plan, columns)
     _check_history(binding, spec)
-    if options.doubt:
-        binding.warnings.append(f"target: {options.doubt}")
+    if doubt := getattr(options, "doubt", ""):  # only a service over HTTP has one
+        binding.warnings.append(f"target: {doubt}")
     context = _context(binding, spec, plan)
     if plan.fixture is not None and definition.from_value is not None:
         return replace(plan, from_value=partial(definition.from_value, options, context))
