@@ -42,8 +42,9 @@ def raw_ids(value: Any) -> tuple[str | None, ...]:
     what names no document.
     """
     parts = _listed(value)
-    if parts and all(map(is_scored, parts)) and any(type(part[1]) is float for part in parts):
-        parts = [part[0] for part in parts]
+    pairs = [part for part in parts if not is_missing(part)]
+    if all(map(is_scored, pairs)) and any(part[1] % 1 for part in pairs):
+        parts = [part if is_missing(part) else part[0] for part in parts]
     return tuple(None if is_missing(part) else _id(part) for part in items(parts))
 
 

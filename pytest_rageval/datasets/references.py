@@ -82,7 +82,9 @@ def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:
     """
     wrong = next((key for key in part if _holds_no(part, key)), "")
     if wrong:
-        it_is = "not each of its texts is a" if isinstance(part[wrong], list) else "it is no"
+        it_is = (
+            "not each of its texts is a" if isinstance(part[wrong], list | tuple) else "it is no"
+        )
         raise BadValueError(
             f"a reference is an object with {wrong!r}: {shorten(repr(part[wrong]))}, so {it_is} "
             f"right answer; name a column with the right ones alone, or, if {wrong!r} says "

@@ -186,7 +186,7 @@ class RegressionGate(FallGate):
         why = self._too_few(result, found.n, "have a score in both runs", name)
         why = why or self._too_many_lost(result, found.n, name)
         if self.mode == "non_inferior" and interval is None:
-            why = "too few pairs, or groups, for an interval: no fall is excluded"
+            why = why or "too few pairs, or groups, for an interval: no fall is excluded"
         elif not why and self.mode != "any":
             why = (found if beyond is None else beyond).undecided
         ids = frozenset(self.baseline.ids)

@@ -179,7 +179,7 @@ def _of_fields(where: str, sent: object, name: str = "") -> Iterator[Secret]:
         for part in sent:
             is_named = names_secret(name) or _is_passcode(name)
             yield from _of_fields(where, part, name if is_named else "")
-    elif type(sent) in (int, float) and (is_secret_number(name, sent) or _is_passcode(name)):
+    elif is_secret_number(name, sent) or (type(sent) is int and _PIN.search(name)):
         yield Secret(where, str(sent), is_secret_number(name, sent))
     elif isinstance(sent, str):
         is_filled = next(iter(places(sent)), None) is not None
@@ -202,8 +202,9 @@ def _is_sure(name: str, value: str) -> bool:
 
 def _may_be_said(name: str, value: str) -> bool:
     """Return whether any answer may hold what is sent under a name: words, with a harmless name."""
-    is_harmless = not (sounds_secret(name) or _is_passcode(name))
+    is_harmless = not sounds_secret(name)
     is_harmless |= bool(_HARMLESS.search(name)) and not is_clearly_secret(name)
+    is_harmless &= not _is_passcode(name)
     return is_harmless and not looks_secret(value) and _WORDS.fullmatch(value) is not None
 
 
@@ -224,9 +225,11 @@ _BARE = re.compile(r"(?i)keys?|sessions?")
 _SHORT_NAME = re.compile(
     r"(?i)(?:^|[_-]|pass|access|auth|user|login|pin|door)(?:pass|pin|code|pw|otp|sid)\d*$"
 )
+_PIN = re.compile(r"(?i)(?:^|[_-])(?:pass|pin|pw|otp)$|(?:pass|pin|door)code$")
+"""Names of numbers that are secrets; other codes are of goods, stations and the like."""
 _CODE = re.compile(
     r"(?i)(?:airport|area|bar|color|country|course|currency|department|error|iso|lang|language"
-    r"|locale|post|postal|product|promo|sort|status|voucher|zip)[_-]?code$"
+    r"|locale|post|postal|product|sort|status|zip)[_-]?code$"
 )
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 """Headers whose literal values hold no key."""

@@ -37,6 +37,7 @@ from pytest_rageval.targets.templates import Template
 from pytest_rageval.text.json_value import digests, parse_path
 
 _QUESTION = {"question": "{question}"}
+_ASKING = frozenset(("q", "query", "question", "prompt", "input", "text", "message"))
 _IN_REPLIES = ("answer", "contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
 """The options that are paths in a reply."""
 
@@ -158,7 +159,8 @@ class HttpOptions(TargetOptions):
         A service may be asked by an id, or in a place of its own for each row.
         """
         is_known = not self.fields.isdisjoint(("question", "id"))
-        if is_known or (self.method == "GET" and Template([self.url]).fields):
+        has_place = Template([self.url]).fields or not _ASKING.isdisjoint(self.query)
+        if is_known or (self.method == "GET" and has_place):
             return ""
         if self.body is not None:
             is_alike = bool(self.body) and not self.fields

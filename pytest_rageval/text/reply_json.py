@@ -160,12 +160,13 @@ def _tops(each: list[list[_Leaf]]) -> Iterator[float]:
                 numbers = map(float, re.findall(r"\d{1,9}(?:\.\d{1,9})?", leaf.text))
                 ends[leaf.keys] = max(numbers, default=0.0)
         yield from filter(None, ends.values())
-        told = [leaf for leaf in leaves if re.match(r"(?:level )?[-+]?\d", leaf.text)]
+        number = r"(?:level )?[-+]?\d+(?:\.\d+)?"
+        told = [leaf for leaf in leaves if re.fullmatch(number, leaf.text)]
         is_pair = len(told) == 2 and told[0].text != told[1].text
         if is_pair and any(leaf.rank == _Rank.PLAIN for leaf in told):
             sums = (one for one in told if re.fullmatch(_PHRASES["key_of_sum"][0], one.keys))
             # Beside a sum of parts these would stand.
-            yield from (float(leaf.text) for leaf in sums if leaf.text in ("10", "100"))
+            yield from (10.0**n for leaf in sums for n in (1, 2) if float(leaf.text) == 10.0**n)
 
 
 _WORDS_FOLLOW = r"(?:<[^<>\n]{1,40}>|[^\w\n{\[<])*\w"

@@ -516,7 +516,8 @@ def test_skip_and_xfail_columns(row: Row, name: str, value: Any, reason: str | N
         (["b", "a", "b"], ("b", "a")),
         # Pairs with a score, which took up a rank.
         ([["a", 0.9], ["b", 1], ["c", 0.8]], ("a", "b", "c")),
-        ([[17, 0.91], [4, 0.8]], ("17", "4")),
+        ([[17, 0.91], None, [4, 0.8]], ("17", "4")),
+        ([[1, 2.0], [3, 4.0]], ("1", "2", "3", "4")),  # perhaps groups
         ([["a", 1], ["b", 0]], ("a", "1", "b", "0")),  # perhaps grades
         ("[({'id': 'a'}, 0.9), ({'id': 'b'}, 0.1)]", ("a", "b")),
         ([["a", "b"], [7, 8.5], ["c", 9]], ("a", "b", "7", "8.5", "c", "9")),

@@ -439,6 +439,7 @@ def test_an_answer_that_holds_a_secret_is_an_error(
         ({"body": {"mfa_code": "a1b2-c3d4-e5f6"}}, "a1b2", "body.mfa_code"),
         ({"query": {"code": "hunter2hunter2"}}, "hunter2", "query.code"),
         ({"body": {"pin": 73311337}}, "73311337", "body.pin"),
+        ({"body": {"author_pin": "77665544"}}, "77665544", "body.author_pin"),
         ({"headers": {"X-Passcode": "48291734"}}, "48291734", "headers.X-Passcode"),
         ({"body": {"authority_token": "open-sesame-now"}}, "open-sesame", "body.authority_token"),
         ({"body": {"session_id": "a1b2c3d4e5f6"}}, "a1b2c3d4", "body.session_id"),
@@ -466,6 +467,7 @@ def test_what_may_be_a_secret_is_taken_out_and_that_is_said(
         *[{"body": {"sort_key": "publication_date"}}, {"body": {"keywords_en": "refund policy"}}],
         *[{"body": {"course_code": "COMP-1010"}}, {"headers": {"X-Country-Code": "Deutschland"}}],
         *[{"query": {"language_code": "Portuguese"}}, {"body": {"password_version": 20240101}}],
+        {"body": {"hs_code": 84713000}},
     ],
 )
 def test_an_answer_may_hold_the_words_that_were_sent(echoed: Ask, options: dict[str, Any]) -> None:
