@@ -147,6 +147,10 @@ class Gate(ABC):
         """Return the gate for these samples of the baseline only."""
         return self
 
+    def requiring(self, names: frozenset[str]) -> Gate:
+        """Return the gate; one that counts missing scores misses also these."""
+        return self
+
     def for_rows(self, samples: Sequence[SampleResult]) -> Gate:
         """Return the gate; one of several metrics without those that all these rows rule out."""
         return self

@@ -87,6 +87,10 @@ class SliceGate(Gate):
         """Return the gate for these samples of the baseline only."""
         return replace(self, inner=self.inner.within(ids))
 
+    def requiring(self, names: frozenset[str]) -> SliceGate:
+        """Return the gate whose parts miss also these scores, if they count missing ones."""
+        return replace(self, inner=self.inner.requiring(names))
+
     def lacks_samples(self, result: ScenarioResult) -> str:
         """Return the message about samples of the baseline that the result lacks, "" if none."""
         return self.inner.lacks_samples(result)

@@ -98,6 +98,10 @@ class UnscoredGate(Gate):
             found = replace(found, message=found.message + way_out)
         return self._with_shares(result, found, expected)
 
+    def requiring(self, names: frozenset[str]) -> UnscoredGate:
+        """Return the gate with these ``required`` scores."""
+        return replace(self, required=names)
+
     def counts(self, info: ScenarioInfo, sample: SampleResult) -> bool:
         """Return whether a score is missing that may not be."""
         is_whole = is_scored(sample.weighted_score) or is_tolerated(info, sample, self.shares)
@@ -161,7 +165,7 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
     if gates and not any(gate.name == "unscored" for gate in gates):
         gates.append(UnscoredGate())
     names = needed_scores(info, gates)
-    return [replace(one, required=names) if isinstance(one, UnscoredGate) else one for one in gates]
+    return [gate.requiring(names) for gate in gates]
 
 
 def needed_scores(info: ScenarioInfo, gates: Iterable[Gate]) -> frozenset[str]:

@@ -77,6 +77,21 @@ def test_a_judged_metric_that_failed_on_an_expected_failure_is_missing(
     assert outcomes(found).get("unscored", "passed") == "passed"
 
 
+def test_it_is_missing_among_the_rows_of_a_document_too(result: Result) -> None:
+    """On 1 of 4 rows, which is 1 of the 2 of document a."""
+    scores = {"f1": 1.0, "em": 1.0}
+    rows = [
+        SampleResult(name, at, doc_name=name[0], weighted_score=1.0, scores=scores)
+        for at, name in enumerate(("a1", "a2", "b1", "b2"))
+    ]
+    rows[0] = replace(rows[0], outcome="xfailed", scores={"f1": 1.0, "em": None})
+    rows[0] = replace(rows[0], errors={"em": "boom"})
+    gates = {"em": 0.5, "unscored": 0.3, "by": {"doc_name": {"unscored": 0.3}}}
+    columns = MetricColumn("f1"), MetricColumn("em", 0.0)
+    found = outcomes(decide_gates(result(rows, *columns, gates=gates), Extent(4, 4, 4)))
+    assert (found["unscored"], found["by.doc_name.unscored"]) == ("passed", "failed")
+
+
 def test_a_guard_that_holds_is_not_shown_where_no_gate_was_asked_for(result: Result) -> None:
     assert decide_gates(result(good(2)), Extent(2, 2, 2)).gates == ()
 
