@@ -86,13 +86,24 @@ class AgreementGate(Gate):
             )
         if not self.coefficient:
             message = f"{self._counted(found.n)} >= {self.min_labels}"
-            return GateResult(self.name, "passed", found.n, self.min_labels, message)
+            more = float(found.n - self.min_labels)
+            return GateResult(self.name, "passed", found.n, self.min_labels, message, more)
         value = getattr(found, self.coefficient)
         end = getattr(found, f"{self.coefficient}_low") if self.takes_lower_end else value
         if value is None or end is None:
             return GateResult(self.name, "failed", None, self.bound.end, self._undefined(found))
-        observed = abs(value) if self.coefficient == "bias" else end
+        if self.coefficient in ("alpha", "ceiling") and (shared := self._shared()) < FEW:
+            message = f"{self._counted(shared)} by two people or more, {FEW} are needed"
+            return GateResult(self.name, "failed", None, self.bound.end, message)
+        # A bound from below says that the direction counts.
+        is_either_way = self.coefficient == "bias" and self.bound.min is None
+        observed = abs(value) if is_either_way else end
         return bound_result(self.name, self.bound, observed, remark=self._remark(found))
+
+    def _shared(self) -> int:
+        """Return how many answers two people or more labelled: what they agree on."""
+        views = self.human.labels.values()
+        return sum(len({label.annotator for label in labels}) > 1 for labels in views)
 
     def _undefined(self, found: Agreement) -> str:
         """Return why there is no coefficient, or why it has no interval."""
@@ -194,10 +205,15 @@ class AgreementSpec(Spec):
         "the same: the mean kappa of pairs of annotators"
     )
     bias: BoundSpec | None = Field(
-        None, description="the most that the mean of judge minus people may be, in either direction"
+        None,
+        description="the most that the mean of judge minus people may be, in either direction; "
+        "with `min` the direction counts",
     )
     min_labels: Whole = Field(
-        FEW, ge=FEW, description="with fewer labelled samples, each of these gates fails"
+        FEW,
+        ge=FEW,
+        description="with fewer labelled samples, each of these gates fails; `alpha` and "
+        f"`ceiling` also with fewer than {FEW} that two people labelled",
     )
 
 

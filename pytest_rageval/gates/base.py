@@ -385,6 +385,8 @@ def _metric_checks(value: Any, location: Location) -> Iterator[tuple[str, Any, L
         if kind == "mean" and of_mean:
             elsewhere = {name: (*location.path, name) for name in of_mean}
             inner = options if isinstance(options, Mapping) else {"value": options}
+            for name in of_mean.keys() & inner.keys():
+                raise location.error(f"{name!r} stands here and below 'mean': write it once", name)
             if inner is not options:
                 elsewhere["value"] = here.path
             yield kind, {**inner, **of_mean}, replace(here, elsewhere=elsewhere)
@@ -433,7 +435,8 @@ def bound_result(
     """Return the verdict of ``bound`` on ``observed``; None fails with the message ``missing``."""
     if observed is None:
         return GateResult(name, "failed", None, bound.end, missing)
-    outcome: GateOutcome = "passed" if bound.holds(observed) else "failed"
+    is_held = bound.holds(observed) and not math.isnan(observed)
+    outcome: GateOutcome = "passed" if is_held else "failed"
     message = bound.compare(observed) + (f" ({remark})" if remark else "")
     end = bound.side(observed).end
     return GateResult(name, outcome, observed, end, message, bound.margin(observed))

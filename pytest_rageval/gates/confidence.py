@@ -32,11 +32,12 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
+    finite_ends,
 )
 from pytest_rageval.scenario.spec import BoundSpec, Portion
 from pytest_rageval.stats.summary import weighted_interval
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import group_numbers, is_scored
+from pytest_rageval.stats.weights import group_numbers, is_scored, rescale
 from pytest_rageval.stats.wording import counted
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class ConfidenceGate(BoundedGate):
         return Ranked(
             [sample.confidence or 0.0 for sample in samples],
             scores,
-            [sample.sample_weight for sample in samples],
+            rescale([sample.sample_weight for sample in samples]),
         )
 
     def _figure(self) -> Figure:
@@ -192,6 +193,8 @@ class SelectiveSpec(BoundSpec):
 def _make_selective(options: SelectiveSpec, location: Location) -> list[Gate]:
     bound, name = location.bound_of_metric(options), f"{location.target}.selective"
     column = location.column
+    if location.target == WEIGHTED_SCORE:
+        column = replace(column, ends=finite_ends(location.info.weighted_range))
     return [ConfidenceGate(name, location.target, bound, column, options.coverage)]
 
 

@@ -115,6 +115,11 @@ def _make_short(options: Mapping[str, FallSpec], location: Location) -> list[Gat
     gates: list[Gate] = []
     for metric, spec in options.items():
         place = Location(location.info, (*location.path, metric))
+        if "metrics" in spec.model_fields_set and list(spec.metrics) != [metric]:
+            raise place.error(
+                "of this metric alone: name each under compare_fail, or use no_regression",
+                "metrics",
+            )
         only = spec.model_copy(update={"metrics": [metric]})
         gates += _gates("compare_fail", only, place, always_named=True)
     return gates

@@ -106,7 +106,8 @@ class SliceGate(Gate):
         """
         slices = self._judged_slices(result)
         found = self._verdict(self._verdicts(result, slices))
-        if found.outcome == "passed" and self.field != CAUSE and self._lacks_values(result):
+        is_cause = self.field == CAUSE and result.info.diagnose is not None
+        if found.outcome == "passed" and not is_cause and self._lacks_values(result):
             # One mean over all samples would stand for that of each group.
             message = f"no sample has a value of {self.field}"
             found = replace(found, outcome="failed", message=message)
@@ -162,7 +163,8 @@ class SliceGate(Gate):
 
         Causes show only when a row is asked.
         """
-        if result.info.sample is None or self.field == CAUSE:
+        is_cause = self.field == CAUSE and result.info.diagnose is not None
+        if result.info.sample is None or is_cause:
             return ""
         seen = self._judged_slices(result)
         unseen = [
@@ -268,14 +270,14 @@ class SliceGate(Gate):
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
             if len(verdicts) == 1:
                 message = f"the only value of {self.field}: {worst.message}"
-            return GateResult(self.name, "passed", worst.observed, worst.bound, message)
+            return replace(worst, name=self.name, message=message)
         said = listed(
             (f"{shorten(value, _LONGEST_VALUE)}: {verdict.message}" for value, verdict in failed),
             _LISTED,
             "; ",
         )
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {said}"
-        return GateResult(self.name, "failed", worst.observed, worst.bound, message)
+        return replace(worst, name=self.name, message=message)
 
     def _theirs(self) -> frozenset[str]:
         """Return the ids of the baseline's samples; none without a comparison."""

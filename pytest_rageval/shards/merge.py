@@ -92,7 +92,8 @@ class Merged:
     def controls(self) -> dict[str, ControlVerdict]:
         """What control rows say of each judge; raises ShardError if shards say it differently.
 
-        A shard that did not ask them says nothing: what another found holds.
+        A shard that did not ask them says nothing: what another found holds; where none did, a
+        reason that leaves the judge doubtful does.
         """
         found: dict[str, tuple[Shard, ControlVerdict]] = {}
         for shard in self.shards:
@@ -105,7 +106,10 @@ class Merged:
                         f"{first.path}: is it the same model? Run both shards again"
                     )
                     raise ShardError(str(shard.path), message)
-                found[name] = (shard, verdict) if known.passed is None else (first, known)
+                is_news = verdict.passed is not None or not known.is_doubtful
+                found[name] = (
+                    (shard, verdict) if known.passed is None and is_news else (first, known)
+                )
         return {name: verdict for name, (_, verdict) in found.items()}
 
     @property

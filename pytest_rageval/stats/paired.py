@@ -23,6 +23,7 @@ Scores = Sequence[float | None]
 
 _UNBOUNDED: Final = (-math.inf, math.inf)
 _POWER: Final = 0.8
+_ROUNDING: Final = 1e-12
 
 
 def compare_paired(  # noqa: PLR0913  (all but the scores are options)
@@ -79,7 +80,8 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     adjusted = _adjusted(tested, family, used)
     limits = _limits(tested, family, used, alpha, unit)
     counted_as = pair if groups is None else unit
-    reach = _Reach(test, alpha, n_resamples, used, len(family), counted_as)
+    differing = _differing([columns[at].weighted for at in family])
+    reach = _Reach(test, alpha, n_resamples, used, len(family), counted_as, differing)
     return {
         name: _comparison(columns[at], tested[at], adjusted.get(at), limits.get(at, ""), reach)
         for at, name in enumerate(pairs)
@@ -217,8 +219,33 @@ def _column(a: Scores, b: Scores, weights: Sequence[float], groups: Groups) -> _
         weights=[row[3] for row in rows],
         groups=None if groups is None else [groups[row[4]] for row in rows],
         weighted=group_differences(weighted, groups),
-        vary=have_spread([row[2] for row in rows]),
+        vary=have_spread(_of_units([(row[2], row[3], row[4]) for row in rows], groups)),
     )
+
+
+def _of_units(rows: Sequence[tuple[float, float, int]], groups: Groups) -> list[float]:
+    """Return the difference of each sample, or the weighted mean of each group's.
+
+    ``rows`` are differences with their weights and places. What is left of differences that cancel
+    is 0.
+    """
+    if groups is None:
+        return [difference for difference, _, _ in rows]
+    found: dict[int, list[tuple[float, float]]] = {}
+    for difference, weight, at in rows:
+        found.setdefault(groups[at], []).append((weight * difference, weight))
+    means = []
+    for parts in found.values():
+        total = math.fsum(part for part, _ in parts)
+        is_zero = abs(total) <= _ROUNDING * math.fsum(abs(part) for part, _ in parts)
+        means.append(0.0 if is_zero else total / math.fsum(weight for _, weight in parts))
+    return means
+
+
+def _differing(family: Sequence[Array]) -> int:
+    """Return how many samples, or groups, differ in any metric that is tested together."""
+    units = zip(*(column.tolist() for column in family), strict=True)
+    return sum(any(part and not math.isnan(part) for part in unit) for unit in units)
 
 
 def _comparison(
@@ -229,6 +256,7 @@ def _comparison(
         column.differences, column.weights, _UNBOUNDED, 1.0 - alpha, column.groups
     )
     low, high = interval or (None, None)
+    is_shown = adjusted is not None and adjusted < alpha
     note = tested.note or limit
     if not note and interval and not column.vary:
         note = "the differences do not vary: the interval has no width"
@@ -240,7 +268,7 @@ def _comparison(
         ci_high=high,
         p_value=tested.p_value,
         p_adjusted=adjusted,
-        significant=adjusted is not None and adjusted < alpha,
+        significant=is_shown,
         n=len(column.differences),
         n_nonzero=column.n_nonzero,
         method=tested.method,
@@ -249,7 +277,7 @@ def _comparison(
         ),
         note=note,
         groups=column.n_groups,
-        undecided=reach.why_not(column, tested),
+        undecided="" if is_shown else reach.why_not(column, tested),
     )
 
 
@@ -270,7 +298,7 @@ def _smallest_detectable(column: _Column, alpha: float) -> float | None:
 class _Reach:
     """Finds comparisons that no data of this size could decide; ``family`` counts the metrics.
 
-    ``unit`` is what messages call what the test counts.
+    ``unit`` is what messages call what the test counts; ``differing`` of them differ in any metric.
     """
 
     test: TestName
@@ -279,6 +307,7 @@ class _Reach:
     correction: Correction
     family: int
     unit: str
+    differing: int
 
     def why_not(self, column: _Column, tested: Tested) -> str:
         """Return why no differences of so many samples could be significant, or ''.
@@ -313,7 +342,9 @@ class _Reach:
         from pytest_rageval.stats.permutation import ENUMERATED
 
         together = self.correction == "max-t" and self.family > 1
-        return tested.limited_by == "resamples" or (together and column.units > ENUMERATED)
+        return tested.limited_by == "resamples" or (
+            together and max(column.units, self.differing) > ENUMERATED
+        )
 
 
 def _least_p(units: int) -> float:

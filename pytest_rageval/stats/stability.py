@@ -185,8 +185,10 @@ def _asked(info: ScenarioInfo, target: str) -> list[str]:
     """Return the metrics behind ``target`` that a judge is asked for more than once."""
     if target != WEIGHTED_SCORE:
         return [target] if target in info.repeated else []
-    weighing = (column.name for column in info.metrics if column.weight > 0.0)
-    return [name for name in weighing if name in info.repeated]
+    weighing = [column for column in info.metrics if column.weight > 0.0]
+    if any(column.filled for column in weighing):
+        return []  # of grades that are repeated the middle one is kept: how steady they are is lost
+    return [column.name for column in weighing if column.name in info.repeated]
 
 
 def _repeated(

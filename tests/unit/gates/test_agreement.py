@@ -66,6 +66,28 @@ def test_each_coefficient_has_its_verdict(result: Result) -> None:
     assert "judge minus people -0.0500" in found["bias"].message
 
 
+def test_a_bias_with_a_bound_from_below_has_a_direction(result: Result) -> None:
+    """F3: -0.05 is 0.05 in either direction, and below -0.04."""
+    for options, outcome in (({"min": -0.04, "max": 0.1}, "failed"), ({"max": 0.1}, "passed")):
+        (found,) = check(result, {"bias": options}, rated(TWENTY)).values()
+        assert found.outcome == outcome
+
+
+@pytest.mark.parametrize(("both", "outcome"), [(9, "failed"), (10, "passed")])
+def test_people_agree_only_on_what_two_of_them_labelled(
+    result: Result, both: int, outcome: str
+) -> None:
+    """F3: whatever number one of them labelled; some are good, some bad, so that alpha is 1."""
+    given = rated([(1.0, 1.0), (0.0, 0.0)] * 11)
+    for name in list(given["labels"])[:both]:
+        (one,) = given["labels"][name]
+        given["labels"][name] = [one, replace(one, annotator="bob")]
+    found = check(result, {"alpha": 0.8, "ceiling": 0.8, "min_labels": 20}, given)
+    assert {one.outcome for one in found.values()} == {outcome}
+    told = "9 labelled answers by two people or more, 10 are needed" in found["alpha"].message
+    assert told == (outcome == "failed")
+
+
 def test_the_lower_end_of_an_interval_is_a_gate_of_its_own(result: Result) -> None:
     """F3: that of the mean of 7 ones in 9: Clopper and Pearson's by scipy.stats.binomtest."""
     found = check(result, {"specificity": {"lower_bound": 0.46, "min": 0.7}}, rated(TWENTY))

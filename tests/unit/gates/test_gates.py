@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.gates.base import (
     GateOptionError,
+    bound_result,
     each_gate,
     make_gates,
 )
@@ -383,11 +384,33 @@ def test_a_slice_gate_that_holds_names_the_worst(result: Result) -> None:
     assert (gate.observed, gate.bound) == (0.75, 0.5)
 
 
-def test_a_slice_gate_by_a_field_that_no_sample_has_fails(result: Result) -> None:
-    """One mean of all samples would pass for that of each document."""
-    gate = check(result, {"by": {"doc_name": {"f1": 0.5}}}, scored(1.0, 0.75))
-    found = gate["by.doc_name.f1.mean"]
-    assert (found.outcome, found.message) == ("failed", "no sample has a value of doc_name")
+@pytest.mark.parametrize("field", ["doc_name", "cause"])
+def test_a_slice_gate_by_a_field_that_no_sample_has_fails(result: Result, field: str) -> None:
+    """One mean of all samples would pass for that of each document; a column may be a ``cause``."""
+    columns = {"metadata_columns": (field,)}
+    gate = check(result, {"by": {field: {"f1": 0.5}}}, scored(1.0, 0.75), **columns)
+    found = gate[f"by.{field}.f1.mean"]
+    assert (found.outcome, found.message) == ("failed", f"no sample has a value of {field}")
+
+
+def test_of_slices_of_slices_the_worst_is_named(result: Result) -> None:
+    """Documents a and b, each with one level: 0.9 and 0.6."""
+    samples = scored(0.9, 0.6, doc_name=["a", "b"], metadata=[{"level": 1}, {"level": 2}])
+    options = {"by": {"doc_name": {"by": {"level": {"f1": 0.5}}}}}
+    (gate,) = check(result, options, samples, metadata_columns=("level",)).values()
+    assert (gate.observed, gate.margin) == (0.6, pytest.approx(0.1))
+
+
+def test_a_figure_that_is_no_number_holds_no_bound(result: Result) -> None:
+    assert bound_result("g", Bound(max=1.0), float("nan")).outcome == "failed"
+
+
+@pytest.mark.parametrize("inner", [{"value": 0.9, "max_flip": 0.01}, {"max_flip": 0.01, "min": 0}])
+def test_an_option_of_a_mean_that_is_there_twice_is_refused(
+    result: Result, inner: dict[str, float]
+) -> None:
+    with pytest.raises(GateOptionError, match="'max_flip' stands here and below 'mean'"):
+        check(result, {"f1": {"mean": inner, "max_flip": 0.4}}, scored(1.0))
 
 
 def test_values_that_a_metric_rules_out_are_values_all_the_same(result: Result) -> None:

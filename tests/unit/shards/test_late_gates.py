@@ -116,6 +116,8 @@ def test_a_row_that_had_to_pass_its_checks_for_want_of_gates_is_refused() -> Non
     assert LateGates(CHECKED, [gate("invalid=0.5")]).info.thresholds == CHECKED.thresholds
     with pytest.raises(OptionError, match=r"--rag-gate em=0.5: q1 FAILED .*give it to the shards"):
         late.refuse_pardon(LOW)
+    with pytest.raises(OptionError, match=r"q1 xfailed in its shard .*give it to the shards"):
+        late.refuse_pardon(replace(LOW, outcome="xfailed", xfail="bug 7"))
 
 
 @pytest.mark.parametrize(

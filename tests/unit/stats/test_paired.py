@@ -237,6 +237,10 @@ def test_too_few_resamples_to_reach_alpha_are_said() -> None:
     assert (found.p_value, found.method) == (0.05, "permutation, 19 sampled")
     assert found.note == "19 resamples: p cannot fall below 0.05; 20 would be needed for 0.05"
     assert found.undecided == "19 resamples cannot reach p < 0.05; 20 can"
+    # By max-T, 32 rows that differ in either metric are sampled, 16 of one would not be.
+    half, other = [1.0] * 16 + [None] * 16, [None] * 16 + [1.0] * 16
+    found, _ = against_zero(half, other, n_resamples=999, alpha=0.001)
+    assert found.undecided == "999 resamples cannot reach p < 0.001; 1000 can"
     [found] = against_zero(values, n_resamples=15, alpha=0.06)
     assert found.note.endswith("; 16 would be needed for 0.06")  # 1/17 = 0.0588
     [found] = against_zero(values, n_resamples=20)
@@ -513,6 +517,20 @@ def test_the_interval_of_a_difference_is_by_group() -> None:
     assert found.ci_low == pytest.approx(1.5 - half, rel=1e-11)
     smallest = (math.tan(0.475 * math.pi) + math.tan(0.3 * math.pi)) * 1.5
     assert found.smallest_detectable == pytest.approx(smallest, rel=1e-6)
+
+
+def test_groups_whose_means_are_equal_have_no_known_spread() -> None:
+    """S2: each has 0 and -1; their rows vary, and the interval is by group."""
+    found = compare([0.0, -1.0] * 20, [0.0] * 40, groups=[at // 2 for at in range(40)])
+    assert found.smallest_detectable is None
+    assert found.note == "the differences do not vary: the interval has no width"
+
+
+def test_what_is_shown_is_decided() -> None:
+    """S4: six rises, 2/64; the other metric's p is less, so that Holm's method takes it once."""
+    rises = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, *[None] * 94]
+    found, _ = against_zero(rises, [1.0 + at / 100 for at in range(100)], correction="holm")
+    assert (found.p_adjusted, found.significant, found.undecided) == (0.03125, True, "")
 
 
 def test_one_group_says_nothing() -> None:
