@@ -69,6 +69,8 @@ class Head(Value, frozen=True):
     info: ScenarioInfo
     kind: str = _KIND
     schema: int = _SCHEMA
+    judges_all: bool = False
+    """Whether a scenario of which no case was selected fails, as ``--rag-strict`` was typed."""
 
 
 class End(Value, frozen=True, tag_field="kind", tag="end"):

@@ -470,6 +470,8 @@ def test_a_scenario_of_which_nothing_was_selected_stays_undecided(ten: Project) 
     assert line in found.outlines
     assert found.ret == whole.ret == pytest.ExitCode.OK
     assert merge(ten, parts, "--rag-strict").ret == ten.pytest(*chosen, "--rag-strict").ret == 1
+    strict = run_shards(ten, ["1/2", "2/2"], *chosen, "--rag-strict")  # typed there alone
+    assert merge(ten, strict).ret == 1
     assert ten.pytest("--rag-shard=1/2", "-k", "nothing").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 

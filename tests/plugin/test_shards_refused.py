@@ -85,6 +85,15 @@ def test_a_merge_may_share_a_file_of_arguments_with_its_shards(four: Project) ->
     refused(merge(four, parts, "--rag-limit=2"), "--rag-limit: a merge judges what ran")
 
 
+def test_a_threshold_of_another_metric_is_none_that_the_shards_had(four: Project) -> None:
+    """Though the option is the same: the rows would not be held against it."""
+    parts = run_shards(four, ["1/1"], "--rag-threshold=em=0")
+    four.file("args.txt", "--rag-threshold=f1=0.9\n")
+    refused(merge(four, parts, "@args.txt"), "the shards ran without it; give it to them")
+    four.file("args.txt", "--rag-threshold=exact_match=0\n")  # an alias of em
+    assert merge(four, parts, "@args.txt").ret == pytest.ExitCode.OK
+
+
 @pytest.mark.full
 def test_a_gate_that_would_have_let_rows_pass_is_refused_at_the_merge(project: Project) -> None:
     """Without gates each row passes its checks; with one in the shards half of them may fail."""

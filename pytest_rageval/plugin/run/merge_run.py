@@ -17,11 +17,13 @@ from pytest_rageval.errors import UserError, shorten
 from pytest_rageval.model import ControlVerdict, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.configuration import configuration_of
 from pytest_rageval.plugin.exit_status import end_with, is_green, misused
-from pytest_rageval.plugin.options import touching
+from pytest_rageval.plugin.options import STRICT, touching
+from pytest_rageval.plugin.run.run_results import Results
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, is_of_a_part, outcome_of, without_own
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.failures import failure_at, unjudged_text
+from pytest_rageval.scenario.overrides import key_name
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import CaseRow, Report, ReportFacts, Shard, ShardError
@@ -51,6 +53,8 @@ class MergeSession(RagevalSession):
         self._late = _late_gates(settings.overrides, [one.info for one in self._merged])
         strict = settings.strict or any(shard.head.strict for shard in shards)
         super().__init__(config, replace(settings, strict=strict))
+        is_typed = STRICT.is_typed(config) or any(shard.head.judges_all for shard in shards)
+        self._results = Results(judges_all=is_typed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> bool:
@@ -301,7 +305,8 @@ def _late_gates(
     known = {source for info in infos for source in info.overridden_by}
     for override in given:
         is_of_gates = override.path[0] == "gates"
-        if not (is_of_gates or override.only_present or override.source in known):
+        is_known = override.source in known and not _is_another_threshold(override, infos)
+        if not (is_of_gates or override.only_present or is_known):
             message = (
                 f"{override.flag}: the shards ran without it; give it to them, or leave it out"
             )
@@ -317,6 +322,20 @@ def _late_gates(
     except UserError as error:
         raise misused(str(error)) from None
     return lambda info: made[info.nodeid]
+
+
+def _is_another_threshold(override: Override, infos: Sequence[ScenarioInfo]) -> bool:
+    """Return whether it is a threshold of a metric for which the shards were given none."""
+    start, dot, metric = key_name(override.path).partition("thresholds.")
+    if start or not dot:
+        return False
+    # Not at the top: most merges are given no threshold.
+    from pytest_rageval.metrics.base import METRIC_REGISTRY
+
+    given = {name for info in infos for name in info.overridden}
+    known = [name.removeprefix("thresholds.") for name in given if name.startswith("thresholds.")]
+    names = {METRIC_REGISTRY.canonical(name) or name for name in known}
+    return "thresholds" not in given and (METRIC_REGISTRY.canonical(metric) or metric) not in names
 
 
 def _judged_late(result: SampleResult, late: LateGates) -> SampleResult:

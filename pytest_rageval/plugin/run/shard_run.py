@@ -18,6 +18,7 @@ from pytest_rageval import __version__
 from pytest_rageval.engine.verdict.decide import in_file_order
 from pytest_rageval.model import SampleResult, ScenarioInfo, json_plain
 from pytest_rageval.plugin.exit_status import end_with, is_green, refuse_empty_run, runs_nothing
+from pytest_rageval.plugin.options import STRICT
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.run_settings import PROBLEMS, with_collected
 from pytest_rageval.plugin.run.session import RagevalSession
@@ -252,6 +253,7 @@ class ShardSession(RagevalSession):
             scenarios=tuple(sorted(self._infos)),
             selection=self._selection,
             info=info,
+            judges_all=STRICT.is_typed(self._config),
         )
 
     def _folder(self, info: ScenarioInfo) -> Path:
