@@ -385,8 +385,6 @@ def _metric_checks(value: Any, location: Location) -> Iterator[tuple[str, Any, L
         if kind == "mean" and of_mean:
             elsewhere = {name: (*location.path, name) for name in of_mean}
             inner = options if isinstance(options, Mapping) else {"value": options}
-            for name in of_mean.keys() & inner.keys():
-                raise location.error(f"{name!r} stands here and below 'mean': write it once", name)
             if inner is not options:
                 elsewhere["value"] = here.path
             yield kind, {**inner, **of_mean}, replace(here, elsewhere=elsewhere)

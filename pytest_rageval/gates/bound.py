@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -64,9 +63,6 @@ class LowerBoundGate(BoundedGate):
                     f"{found} are too few for an interval: "
                     "at least 2 groups with a weight above 0 are needed"
                 )
-            return GateResult(self.name, "failed", None, self.bound.end, message)
-        if ends[0] == ends[1] and not all(map(math.isfinite, self.value_range)):
-            message = f"all {len(values)} scores are equal: their spread is unknown"
             return GateResult(self.name, "failed", None, self.bound.end, message)
         end = ends[0] if self.bound.min is not None else ends[1]
         mean = result.mean_of(self.target)

@@ -115,7 +115,8 @@ def _make_short(options: Mapping[str, FallSpec], location: Location) -> list[Gat
     gates: list[Gate] = []
     for metric, spec in options.items():
         place = Location(location.info, (*location.path, metric))
-        if "metrics" in spec.model_fields_set and list(spec.metrics) != [metric]:
+        named = [name.casefold() for name in spec.metrics]
+        if "metrics" in spec.model_fields_set and named != [metric.casefold()]:
             raise place.error(
                 "of this metric alone: name each under compare_fail, or use no_regression",
                 "metrics",

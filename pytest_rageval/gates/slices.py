@@ -28,6 +28,7 @@ from pytest_rageval.gates.worst_samples import WorstSamples
 from pytest_rageval.model import (
     CAUSE,
     Baseline,
+    GateOutcome,
     GateResult,
     SampleResult,
     ScenarioInfo,
@@ -110,10 +111,10 @@ class SliceGate(Gate):
         if found.outcome == "passed" and not is_cause and self._lacks_values(result):
             # One mean over all samples would stand for that of each group.
             message = f"no sample has a value of {self.field}"
-            found = replace(found, outcome="failed", message=message)
+            found = replace(found, outcome="failed", message=message, margin=None)
         if found.outcome == "passed" and (lost := self.lacks_samples(result)):
             # A slice cannot miss samples that it does not have, so missing ones are counted here.
-            found = replace(found, outcome="failed", message=lost)
+            found = replace(found, outcome="failed", message=lost, margin=None)
         if found.outcome == "passed" and (unseen := self._not_drawn(result)):
             found = replace(found, outcome="failed", message=unseen, margin=None)
         return replace(found, message="; ".join([found.message, *self._left_out(result, slices)]))
@@ -270,14 +271,18 @@ class SliceGate(Gate):
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
             if len(verdicts) == 1:
                 message = f"the only value of {self.field}: {worst.message}"
-            return replace(worst, name=self.name, message=message)
+            return self._as_worst("passed", worst, message)
         said = listed(
             (f"{shorten(value, _LONGEST_VALUE)}: {verdict.message}" for value, verdict in failed),
             _LISTED,
             "; ",
         )
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {said}"
-        return replace(worst, name=self.name, message=message)
+        return self._as_worst("failed", worst, message)
+
+    def _as_worst(self, outcome: GateOutcome, worst: GateResult, message: str) -> GateResult:
+        end, margin = worst.bound, worst.margin
+        return GateResult(self.name, outcome, worst.observed, end, message, margin)
 
     def _theirs(self) -> frozenset[str]:
         """Return the ids of the baseline's samples; none without a comparison."""

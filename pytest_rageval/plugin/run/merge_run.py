@@ -330,12 +330,13 @@ def _is_another_threshold(override: Override, infos: Sequence[ScenarioInfo]) -> 
     if start or not dot:
         return False
     # Not at the top: most merges are given no threshold.
+    from pytest_rageval.engine.planning.binding import metric_name
     from pytest_rageval.metrics.base import METRIC_REGISTRY
 
     given = {name for info in infos for name in info.overridden}
     known = [name.removeprefix("thresholds.") for name in given if name.startswith("thresholds.")]
-    names = {METRIC_REGISTRY.canonical(name) or name for name in known}
-    return "thresholds" not in given and (METRIC_REGISTRY.canonical(metric) or metric) not in names
+    names = {metric_name(name, METRIC_REGISTRY) for name in known}
+    return "thresholds" not in given and metric_name(metric, METRIC_REGISTRY) not in names
 
 
 def _judged_late(result: SampleResult, late: LateGates) -> SampleResult:

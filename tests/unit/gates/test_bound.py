@@ -43,14 +43,6 @@ def test_the_lower_end_of_the_interval_is_compared(result: Result) -> None:
     assert high.margin == pytest.approx(LOW - 0.7, abs=1e-9)
 
 
-def test_equal_scores_without_a_range_have_no_end(result: Result) -> None:
-    """Two equal ones show no spread, which is no proof that there is none."""
-    open_ended = MetricColumn("f1", ends=(None, None))
-    (found,) = check(result, {"f1": {"lower_bound": 3}}, scored(3.0, 3.0), open_ended).values()
-    message = "all 2 scores are equal: their spread is unknown"
-    assert (found.outcome, found.message) == ("failed", message)
-
-
 def test_it_is_the_end_that_the_table_shows(result: Result) -> None:
     """E5: of the weighted score, too, weighted by sample."""
     samples = scored(0.9, 0.8, 0.3, sample_weight=[3.0, 1.0, 2.0])

@@ -405,14 +405,6 @@ def test_a_figure_that_is_no_number_holds_no_bound(result: Result) -> None:
     assert bound_result("g", Bound(max=1.0), float("nan")).outcome == "failed"
 
 
-@pytest.mark.parametrize("inner", [{"value": 0.9, "max_flip": 0.01}, {"max_flip": 0.01, "min": 0}])
-def test_an_option_of_a_mean_that_is_there_twice_is_refused(
-    result: Result, inner: dict[str, float]
-) -> None:
-    with pytest.raises(GateOptionError, match="'max_flip' stands here and below 'mean'"):
-        check(result, {"f1": {"mean": inner, "max_flip": 0.4}}, scored(1.0))
-
-
 def test_values_that_a_metric_rules_out_are_values_all_the_same(result: Result) -> None:
     """Rows without a document may be the only ones that it applies to; theirs is no mean of all."""
     named, bare = scored(None, 1.0, doc_name=["a", None])

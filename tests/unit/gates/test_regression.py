@@ -865,7 +865,7 @@ def test_the_short_form_is_one_gate_for_each_metric() -> None:
         "compare_fail.weighted_score": "failed",
     }
     assert "max-T" not in found["compare_fail.f1"].message
-    make_gates({"compare_fail": {"f1": {"metrics": ["f1"]}}}, info)
+    make_gates({"compare_fail": {"f1": {"metrics": ["F1"]}}}, info)
     with pytest.raises(GateOptionError, match="of this metric alone: name each"):
         make_gates({"compare_fail": {"f1": {"metrics": ["f1", "em"]}}}, info)
 

@@ -313,7 +313,6 @@ const RUN_WORDS = [
   [/; cannot be decided: /g, "；无法判定："],
   [/; it fails by the pairs there are: /g, "；按现有的样本对即不通过："],
   [/too few pairs, or groups, for an interval: no fall is excluded/g, "样本对或组太少，得不出区间，无法排除变差"],
-  [/^all (\d+) scores are equal: their spread is unknown/, "$1 个分数全部相同，离散程度未知"],
   [/(\d+) labelled answers? by two people or more, (\d+) are needed/, "由两人以上标注的回答只有 $1 个，需要 $2 个"],
   [/: no fall is excluded: /g, "：无法排除变差："],
   [/: cannot be decided: /g, "：无法判定："],
