@@ -349,7 +349,7 @@ def _judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
     named = [
         name
         for name, needed_as in NEEDED_AS.items()
-        if any(not need or needed_as in need for need in needs)
+        if name not in plan.reads and any(not need or needed_as in need for need in needs)
     ]
     return named + [name for name, readers in plan.reads.items() if readers.intersection(metrics)]
 

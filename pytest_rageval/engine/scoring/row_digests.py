@@ -66,7 +66,7 @@ def _read_in(plan: Plan | None, sample: Sample, field: str) -> Any:
         return None if rules is not None and rules.asks(ANSWERABLE) else True
     if field == "reference_citations" and value is not None:
         return sorted(map(json.dumps, set(value)))
-    return json_plain(value or None) if field == "history" else value
+    return json_plain(value or None) if field in ("history", "reference_groups") else value
 
 
 @lru_cache(maxsize=1024)

@@ -392,6 +392,26 @@ def test_groups_of_the_same_references_are_compared(folder: Folder) -> None:
     assert "1 of 1 shared samples have other reference_groups" in problem
 
 
+@pytest.mark.parametrize("nested", [0, 1])
+def test_a_list_of_references_and_groups_of_them_are_another_measure(
+    folder: Folder, nested: int
+) -> None:
+    """Of a list, stringem wants the whole answer, of groups a part of it; f1 reads a list."""
+    head = "name: s\nmetrics: [stringem, f1]\n"
+    now, was = (f"dataset: [{{id: a, answer: so x, references: {r}}}]\n" for r in ("[x]", "[[x]]"))
+    now, was = (was, now) if nested else (now, was)
+    folder.save(head + was)
+    (problem,) = folder.refused(head + MAIN + now)
+    assert "1 of 1 shared samples have other reference_groups" in problem
+    only_f1 = "compare: {baseline: main, metrics: [f1]}\n"
+    assert folder.compare(head + only_f1 + now).metrics["f1"].diff == 0.0
+    file = folder.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    plain["samples"][0].pop("judged_by")  # of an earlier version, which had none of a list
+    file.write_text(json.dumps(plain), "utf-8")
+    assert folder.compare(head + MAIN + now).metrics["stringem"].n == 1
+
+
 def row_of(**fields: Any) -> str:
     row = {"id": "a", "question": "Q?", "answer": "It is so [1].", "references": ["it is so"]}
     contexts = [{"text": "one", "doc_name": "a.pdf"}, {"text": "two", "doc_name": "c.pdf"}]
