@@ -11,7 +11,12 @@ from msgspec import Struct, field
 
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.planning.snapshot import hashes_in
-from pytest_rageval.engine.scoring.row_digests import NEEDED_AS, judges_otherwise, reference_digests
+from pytest_rageval.engine.scoring.row_digests import (
+    fields_judged_by,
+    in_place_of_ids,
+    judges_otherwise,
+    reference_digests,
+)
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
 from pytest_rageval.errors import BaselineError, Problem, ScenarioError, shorten
 from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate
@@ -328,30 +333,19 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     """Yield in how many samples a field that metrics judge by has another digest than saved."""
     if saved.head.scenario.judgements_sha256 or plan.info.judgements_sha256:
         return  # compared as a whole
-    digests = {case.id: reference_digests(case, plan) for case in _shared(saved, plan.cases)}
+    shared = _shared(saved, plan.cases)
+    digests = {one.id: reference_digests(one, plan) for one in shared}
+    instead = {one.id: in_place_of_ids(plan, metrics, one) for one in shared}
     was = {name: saved.samples[name].judged_by for name in digests}
-    for field_name in _judged_by(plan, metrics):
+    for field_name in fields_judged_by(plan, metrics):
         changed = [
-            name for name, ours in digests.items() if judges_otherwise(was[name], ours, field_name)
+            name
+            for name, ours in digests.items()
+            if judges_otherwise(was[name], ours, field_name, instead[name])
         ]
         if changed:
             share = f"{len(changed)} of {len(digests)} shared samples"
             yield f"{share} have other {field_name} (first: {shorten(changed[0])!r})"
-
-
-def _judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
-    """Return the fields with a digest that these metrics read, or may read if they name none."""
-    needs = [
-        metric.info.needs | metric.info.or_needs | metric.info.of_row | metric.info.reads
-        for metric in plan.metrics
-        if metric.column.name in metrics
-    ]
-    named = [
-        name
-        for name, needed_as in NEEDED_AS.items()
-        if name not in plan.reads and any(not need or needed_as in need for need in needs)
-    ]
-    return named + [name for name, readers in plan.reads.items() if readers.intersection(metrics)]
 
 
 def _differs(saved: Any, ours: Any) -> bool:

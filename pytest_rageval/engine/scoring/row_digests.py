@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,7 @@ NEEDED_AS: Final[Mapping[str, str]] = {
 """Each field that has a digest, and what metrics call it where they say what they need."""
 
 _EITHER: Final = frozenset({"reference_ids", "reference_contexts"})
+_INSTEAD: Final = frozenset({"reference_contexts", "doc_name"})
 _DIGITS = 16
 
 
@@ -47,15 +48,56 @@ def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, 
     return digests or NOTHING
 
 
-def judges_otherwise(was: Mapping[str, str], now: Mapping[str, str], field: str) -> bool:
+def fields_judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
+    """Return the fields with a digest that these metrics read, or may read if they name none."""
+    needs = [
+        metric.info.needs | metric.info.or_needs | metric.info.of_row | metric.info.reads
+        for metric in plan.metrics
+        if metric.column.name in metrics
+    ]
+    named = [
+        name
+        for name, needed_as in NEEDED_AS.items()
+        if name not in plan.reads and any(not need or needed_as in need for need in needs)
+    ]
+    return named + [name for name, readers in plan.reads.items() if readers.intersection(metrics)]
+
+
+def judges_otherwise(
+    was: Mapping[str, str], now: Mapping[str, str], field: str, instead: Collection[str] = ()
+) -> bool:
     """Return whether a row is judged by another value of ``field`` now, as far as digests tell.
 
     Also by ids in place of contexts, or the other way round: a metric takes what there is.
+    ``instead``: the fields by which it is judged where it has no ids.
     """
     if field in was and field in now:
         return was[field] != now[field]
     before, after = _EITHER & was.keys(), _EITHER & now.keys()
-    return field in after and bool(before) and before.isdisjoint(after)
+    if before and after and before.isdisjoint(after):
+        return field in after
+    if field != "reference_ids" or not instead or (field in was) == (field in now):
+        return False
+    return all(
+        field in row or any(row.get(one, _NONE) != _NONE for one in instead) for row in (was, now)
+    )
+
+
+def in_place_of_ids(plan: Plan, metrics: Collection[str], sample: Sample) -> Collection[str]:
+    """Return the fields that these metrics take where a row has no ids.
+
+    Ids that nothing can be compared with are not taken: where none are retrieved.
+    """
+    may_retrieve = plan.target is not None or plan.is_given or sample.retrieved_ids is not None
+    may_take = may_retrieve or sample.reference_ids is None
+    infos = [metric.info for metric in plan.metrics if metric.column.name in metrics]
+    found = [
+        info.or_needs | info.reads
+        for info in infos
+        if "reference_ids" in info.needs | info.reads
+        and (may_take or "retrieved_ids" not in info.needs)
+    ]
+    return _INSTEAD & frozenset[str]().union(*found)
 
 
 def _read_in(plan: Plan | None, sample: Sample, field: str) -> Any:
@@ -77,3 +119,6 @@ def _digest_of_contexts(contexts: tuple[str, ...]) -> str:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:_DIGITS]
+
+
+_NONE: Final = _digest(None)

@@ -366,7 +366,7 @@ def test_a_corpus_that_was_cut_in_another_way_is_refused(folder: Folder) -> None
 
 @pytest.mark.parametrize("was", [("ids", "contexts"), ("contexts", "ids")])
 def test_ids_in_place_of_contexts_are_another_measure(folder: Folder, was: tuple[str, str]) -> None:
-    """Recall was 1 by one of them, and is 1/2 by the other. With both, ids count as before."""
+    """Recall was 1 by one of them, and is 1/2 by the other. With both, ids count."""
     labels = {
         "ids": {"reference_ids": ["1", "2"], "reference_contexts": None},
         "contexts": {"reference_contexts": ["one"], "reference_ids": None},
@@ -380,7 +380,57 @@ def test_ids_in_place_of_contexts_are_another_measure(folder: Folder, was: tuple
     folder.save(head + data[was[0]])
     (problem,) = folder.refused(head + MAIN + data[was[1]])
     assert f"1 of 1 shared samples have other reference_{was[1]} (first: 'a')" in problem
-    assert folder.compare(head + MAIN + data["both"])
+    if was[0] == "ids":
+        assert folder.compare(head + MAIN + data["both"])
+    else:
+        (problem,) = folder.refused(head + MAIN + data["both"])
+        assert "1 of 1 shared samples have other reference_ids (first: 'a')" in problem
+
+
+BOTH: dict[str, Any] = {
+    "reference_ids": ["1"],
+    "reference_contexts": ["one"],
+    "references": None,
+    "doc_name": "a.pdf",
+    "retrieved_ids": ["1"],
+}
+NO_IDS = {**BOTH, "reference_ids": None}
+
+
+@pytest.mark.parametrize(
+    ("metric", "was", "now", "is_refused"),
+    [
+        ("hit_rate@1", BOTH, NO_IDS, True),
+        ("hit_rate@1", NO_IDS, BOTH, True),
+        ("{recall: {match: doc_name}}", BOTH, NO_IDS, True),
+        ("source_recall", BOTH, NO_IDS, True),
+        # It never takes contexts; by their side, ids without any that were retrieved say nothing.
+        ("{recall: {on: contexts}}", BOTH, NO_IDS, False),
+        ("hit_rate@1", {**NO_IDS, "retrieved_ids": None}, {**BOTH, "retrieved_ids": None}, False),
+        # There was nothing to judge the row by.
+        ("hit_rate@1", {**NO_IDS, "reference_contexts": None}, BOTH, False),
+        ("source_recall", {**NO_IDS, "doc_name": None}, {**BOTH, "doc_name": None}, False),
+    ],
+)
+def test_rows_that_lose_or_get_the_ids_they_are_judged_by(
+    folder: Folder, metric: str, was: Any, now: Any, is_refused: bool
+) -> None:
+    """A metric takes ids first, and what is beside them in a row without ids."""
+    contexts = [{"text": "one", "doc_name": "a.pdf"}]
+    row = {"question": "Q?", "answer": "It is so [1].", "contexts": contexts}
+    whole = {"id": "b", **row, **BOTH}
+    head = f"name: s\nmetrics: [{metric}]\n"
+    if now.get("retrieved_ids") is None:
+        whole = {**whole, "retrieved_ids": None}
+    first, second = (
+        "dataset: " + json.dumps([{"id": "a", **row, **one}, whole]) + "\n" for one in (was, now)
+    )
+    folder.save(head + first)
+    if is_refused:
+        (problem,) = folder.refused(head + MAIN + second)
+        assert "1 of 2 shared samples have other reference_ids (first: 'a')" in problem
+    else:
+        assert folder.compare(head + MAIN + second)
 
 
 def test_groups_of_the_same_references_are_compared(folder: Folder) -> None:
