@@ -345,10 +345,9 @@ def differences(
         yield from _of_runs(infos, "weights", map(_weights, infos), instead)
         measured = list(weights_of(infos[0]))
     for name in measured:
-        yield from _of_runs(
-            infos, name, (_definitions(result).get(name) for result in results), instead
-        )
-    yield from _of_runs(infos, "qrels", (info.judgements_sha256[:12] for info in infos), _ANYWAY)
+        defined = [_definitions(result).get(name) for result in results]
+        yield from _of_runs(infos, name, defined, instead)
+    yield from _of_runs(infos, "qrels", map(_judgements, results), _ANYWAY)
     for setting in SETTINGS:
         if setting.refuses and not setting.of_variants:
             counts = setting.may_be_absent and _may_matter(setting.name, results, measured)
@@ -392,6 +391,11 @@ def _may_matter(name: str, results: Sequence[ScenarioResult], metrics: Collectio
     return is_ruled or any(c.name in metrics and not c.retrieves for c in results[0].info.metrics)
 
 
+def _judgements(result: ScenarioResult) -> str:
+    has_ids = any("reference_ids" in row.judged_by for row in result.samples)
+    return result.info.judgements_sha256[:12] or ("reference_ids" if has_ids else "")
+
+
 def _weights(info: ScenarioInfo) -> str:
     return ", ".join(f"{name} {weight:g}" for name, weight in weights_of(info).items())
 
@@ -415,13 +419,9 @@ def _readers(results: Sequence[ScenarioResult]) -> Iterator[tuple[str, _ValueOf]
     if not any(result.info.judgements_sha256 for result in results):  # else compared as a whole
         fields = {name for result in results for row in result.samples for name in row.judged_by}
         for field in sorted(fields):
-            yield f"other {field}", partial(_digest, field)
+            yield f"other {field}", partial(lambda name, one: one.judged_by.get(name), field)
     if results[0].info.group_by is not None:
         yield f"another {results[0].info.group_by}", partial(_group, results[0].info.group_by)
-
-
-def _digest(field: str, sample: SampleResult) -> str | None:
-    return sample.judged_by.get(field)
 
 
 def _group(field: str, sample: SampleResult) -> str:

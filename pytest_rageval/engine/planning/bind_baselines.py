@@ -218,9 +218,6 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
         *_data_differences(saved, plan.cases),
         *_judged_differences(saved, plan, use.metrics),
     ]
-    judged_by = {plan.info.judgements_sha256, saved.head.scenario.judgements_sha256}
-    if len(judged_by) > 1 and "" not in judged_by:
-        differences.append("it was judged by other qrels")
     for difference in differences:
         message = f"{name}: {difference}"
         if use.anyway:
@@ -331,13 +328,19 @@ def _plain(sample: Sample, name: str) -> Any:
 
 def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
     """Yield in how many samples a field that metrics judge by has another digest than saved."""
-    if saved.head.scenario.judgements_sha256 or plan.info.judgements_sha256:
-        return  # compared as a whole
-    shared = _shared(saved, plan.cases)
+    fields, shared = fields_judged_by(plan, metrics), _shared(saved, plan.cases)
+    if qrels := saved.head.scenario.judgements_sha256:  # compared as a whole
+        if plan.info.judgements_sha256 not in ("", qrels):
+            yield "it was judged by other qrels"
+        by_row = [one.id for one in shared if one.reference_ids is not None]
+        if by_row and not plan.info.judgements_sha256 and "reference_ids" in fields:
+            share, first = f"{len(by_row)} of {len(shared)} shared samples", shorten(by_row[0])
+            yield f"it was judged by qrels, and {share} are by reference_ids (first: {first!r})"
+        return
     digests = {one.id: reference_digests(one, plan) for one in shared}
     instead = {one.id: in_place_of_ids(plan, metrics, one) for one in shared}
     was = {name: saved.samples[name].judged_by for name in digests}
-    for field_name in fields_judged_by(plan, metrics):
+    for field_name in fields:
         changed = [
             name
             for name, ours in digests.items()

@@ -450,6 +450,10 @@ def other(variant: str, **changes: Any) -> ScenarioResult:
             "qrels: abc in v, but def in u; to rank them anyway: 'best: {anyway: true}'",
         ),
         (
+            {"judgements_sha256": "", "marks": {"s1": {"judged_by": {"reference_ids": "aa"}}}},
+            "qrels: abc in v, but reference_ids in u; to rank them anyway: 'best: {anyway: true}'",
+        ),
+        (
             {"group_by": "doc_name"},
             "group_by: nothing in v, but doc_name in u; to rank them anyway: "
             "'best: {anyway: true}'",

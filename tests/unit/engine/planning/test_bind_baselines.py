@@ -986,6 +986,23 @@ def test_a_saved_run_that_was_judged_by_other_qrels_is_refused(folder: Folder) -
     assert "it was judged by other qrels" in problem
 
 
+OF_ROWS = "name: s\nmetrics: [mrr]\ndataset: "
+IN_ROWS = [{"id": f"q{i}", "retrieved_ids": ["d1"], "reference_ids": ["d1"]} for i in (1, 2, 3)]
+
+
+def test_qrels_in_place_of_ids_in_the_rows_are_other_judgements(folder: Folder) -> None:
+    """D6: or the other way round. Where both say the same, there is no difference."""
+    of_rows = OF_ROWS + json.dumps(IN_ROWS) + "\n"
+    folder.save(RETRIEVAL, TREC)
+    (problem,) = folder.refused(of_rows + MAIN, TREC)
+    said = "it was judged by qrels, and 3 of 3 shared samples are by reference_ids (first: 'q1')"
+    assert said in problem
+    folder.save(of_rows, TREC)
+    assert folder.compare(RETRIEVAL + MAIN, TREC).metrics["mrr"].diff == 0.0
+    (problem,) = folder.refused(RETRIEVAL + MAIN, {**TREC, "q.txt": QRELS + "q1 0 d9 1\n"})
+    assert "1 of 3 shared samples have other reference_ids (first: 'q1')" in problem
+
+
 def test_another_run_file_is_what_a_comparison_is_for(folder: Folder) -> None:
     """D6: only the judgements must be the same."""
     folder.save(RETRIEVAL, TREC)
