@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric
+from pytest_rageval.engine.scoring.row_digests import HINTS
+from pytest_rageval.model import ANSWERABLE
 
 
 def fields_read(
@@ -38,6 +40,8 @@ def _by_rules(rules: AnswerRules, metrics: Sequence[BoundMetric]) -> dict[str, l
             for metric in metrics
             if _names(metric, "answerable") or follows_from_answerable(rules, metric)
         ]
+        if rules.asks(ANSWERABLE):
+            found[HINTS] = [one for one in found["answerable"] if one.info.section != "refusals"]
     if rules.citations is not None:
         name = "reference_citations"
         found[name] = [metric for metric in metrics if _names(metric, name)]

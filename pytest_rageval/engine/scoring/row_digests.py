@@ -23,6 +23,9 @@ NEEDED_AS: Final[Mapping[str, str]] = {
 }
 """Each field that has a digest, and what metrics call it where they say what they need."""
 
+HINTS: Final = "answer_hints"
+"""Whether a row that does not say if it can be answered shows that it can: a judge is not heard."""
+
 _EITHER: Final = frozenset({"reference_ids", "reference_contexts"})
 _INSTEAD: Final = frozenset({"reference_contexts", "doc_name"})
 _DIGITS = 16
@@ -43,8 +46,8 @@ def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, 
             value = sorted(value.items())
         is_list = field == "reference_contexts"
         digests[field] = _digest_of_contexts(tuple(value)) if is_list else _digest(value)
-    for field in plan.reads if plan is not None else ():
-        digests[field] = _digest(_read_in(plan, sample, field))
+    if plan is not None:
+        digests.update({field: _digest(_read_in(plan, sample, field)) for field in plan.reads})
     return digests or NOTHING
 
 
@@ -100,11 +103,16 @@ def in_place_of_ids(plan: Plan, metrics: Collection[str], sample: Sample) -> Col
     return _INSTEAD & frozenset[str]().union(*found)
 
 
-def _read_in(plan: Plan | None, sample: Sample, field: str) -> Any:
+def _read_in(plan: Plan, sample: Sample, field: str) -> Any:
+    rules = plan.answers
+    if field == HINTS:
+        # Not at the top: it scores samples, whose results have these digests.
+        from pytest_rageval.engine.scoring.answer_rules import knows_of_answer
+
+        return rules and sample.answerable is None and knows_of_answer(rules, sample)
     value = getattr(sample, field)
     if field == "answerable" and value is None:
         # A row that does not say it counts as one with an answer, unless a judge is asked.
-        rules = plan.answers if plan is not None else None
         return None if rules is not None and rules.asks(ANSWERABLE) else True
     if field == "reference_citations" and value is not None:
         return sorted(map(json.dumps, set(value)))

@@ -492,6 +492,33 @@ def test_other_labels_of_the_data_are_refused(
     assert f"1 of 1 shared samples have other {field} (first: 'a')" in problem
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "is_refused"),
+    [
+        ({"doc_name": "a.pdf"}, {}, True),
+        ({}, {"reference_ids": ["1"]}, True),
+        ({"reference_contexts": ["one"]}, {}, True),
+        ({"doc_name": "a.pdf"}, {"doc_name": "b.pdf"}, False),
+        ({"doc_name": "a.pdf", "references": ["so"]}, {"references": ["so"]}, False),
+        ({"doc_name": "a.pdf", "answerable": True}, {"answerable": True}, False),
+    ],
+)
+def test_a_row_that_lost_what_shows_it_can_be_answered_is_judged_otherwise(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, was: Any, now: Any, is_refused: bool
+) -> None:
+    """Without it, a judge decides whether a refusal is right."""
+    monkeypatch.setenv("KEY", "k")
+    head = "name: s\nrefusals: {answerable: judge}\nmetrics: [f1]\n"
+    head += "judge: {model: m, api_key_env: KEY, controls: off}\n"
+    none = {"references": ["I do not know."]}
+    folder.save(head + row_of(**{**none, **was}))
+    if is_refused:
+        (problem,) = folder.refused(head + MAIN + row_of(**{**none, **now}))
+        assert "1 of 1 shared samples have other answer_hints (first: 'a')" in problem
+    else:
+        assert folder.run(head + MAIN + row_of(**{**none, **now})).comparison
+
+
 def test_other_earlier_turns_are_refused_for_what_judges_see(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
