@@ -36,6 +36,7 @@ UNFOUNDED: Final = 0.5
 
 _SHOWN: Final = 3
 _LISTED: Final = 3
+_MAY_REFUSE: Final = "the answer may refuse, in a language whose refusals are not known"
 _HELD: Final = "the contexts hold the reference"
 
 
@@ -104,6 +105,8 @@ def find_cause(
 
 def _of_row(sample: Sample, kind: AnswerKind) -> Found | None:
     if sample.answerable is False and sample.answer and kind not in ("refused", "empty"):
+        if kind == "unclear":
+            return Found("unknown", f"the documents hold no answer, and {_MAY_REFUSE}")
         return Found("unfaithful", "the documents hold no answer, and the answer gives one")
     return None
 

@@ -470,6 +470,7 @@ function lackingSaid(_, gone, firstGone, held, firstHeld) {
 const CAUSE_WORDS = [
   [LACKING, lackingSaid],
   [/^the documents hold no answer, and the answer gives one$/, "文档中没有答案，回答却给出了一个"],
+  [/^the documents hold no answer, and the answer may refuse, in a language whose refusals are not known$/, "文档中没有答案，回答可能是拒答（所用语言的拒答用语未知）"],
   [/(\d+) answer claims? (?:is|are) in no context and not in the reference(?=$|, )/, "回答的 $1 项主张在上下文和参考答案中都没有"],
   [/(^|, )(\d+) (?:reference claims? )?(?:is|are) in no context(?=$|, )/, "$1参考答案的 $2 项主张在上下文中没有"],
   [/(^|, )(\d+) (?:reference claims? )?(?:is|are) in (contexts\[.*) and not in the answer(?=$|, )/, "$1参考答案的 $2 项主张在 $3 中有，回答中却没有"],

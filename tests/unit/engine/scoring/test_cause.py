@@ -230,6 +230,15 @@ def test_an_answer_of_nothing_but_markers_gives_none(info: Info) -> None:
     assert (found.cause, found.cause_reason) == ("generation", f"{HELD}, and the answer is empty")
 
 
+def test_an_answer_that_may_refuse_in_another_language_gives_none(info: Info) -> None:
+    low, asked = SampleResult("q", 0, weighted_score=0.0), sample("Ei tietoa.", RIGHT)
+    asked = replace(asked, answerable=False)
+    found = with_cause(info(diagnose=BY_WORDS), asked, low, AnswerReading("unclear"))
+    may = "the answer may refuse, in a language whose refusals are not known"
+    expected = ("unknown", f"the documents hold no answer, and {may}")
+    assert (found.cause, found.cause_reason) == expected
+
+
 def test_only_low_answers_have_a_cause_and_only_where_it_is_asked_for(info: Info) -> None:
     """E21: without thresholds low is below ``bands.warn``."""
     asked = sample("Schiller", WRONG)
