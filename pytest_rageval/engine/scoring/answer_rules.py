@@ -62,8 +62,7 @@ def scores_by_rules(
     """Return the score of each metric; ``judged`` are those that were asked for beforehand."""
     decided = with_answerable(sample, judged) if rules.asks(ANSWERABLE) else sample
     with_citations = any(metric.info.section == "citations" for metric in plan.metrics)
-    reading = read_answer(rules, decided, judged, with_citations=with_citations)
-    context.reading = reading
+    context.reading = reading = read_answer(rules, decided, judged, with_citations=with_citations)
     scores: dict[str, Score] = {}
     context.scores = scores
     for metric in sorted(plan.metrics, key=lambda metric: metric.info.comes_last):
@@ -372,7 +371,8 @@ def _settled(
     """
     if score.left_out == "answer" and score.value is None:
         if seen.answerable is not False:
-            return worst_of(metric.column, score.reason or "does not apply", "answer")
+            worst, why = worst_of(metric.column, "").value, score.reason or "does not apply"
+            return replace(score, value=worst, reason=why)
         # That a right refusal cites and claims nothing is of the row.
         score = replace(score, left_out="row" if kind == REFUSED else "run")
     is_by_judge = score.left_out == "row" and seen is not row

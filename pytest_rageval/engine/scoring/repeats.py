@@ -54,11 +54,11 @@ def merged(name: str, scores: Sequence[Score]) -> Score:
     first one that has a score says. Replies are counted together. If the run did not ask for all
     repeats, the one whose error says so is returned: the judge did not fail.
     """
+    counts = sum((Counter(score.replies or {}) for score in scores), Counter[str]())
+    scores = [replace(score, replies=dict(counts) or None) for score in scores]
     for score in scores:
         if score.error is not None and score.error.startswith((BUDGET, REPLAY, NOT_ASKED)):
             return score
-    counts = sum((Counter(score.replies or {}) for score in scores), Counter[str]())
-    scores = [replace(score, replies=dict(counts) or None) for score in scores]
     values = [score.value for score in scores]
     scored = [score for score in scores if score.value is not None and not math.isnan(score.value)]
     passing = _passing(scores)

@@ -15,7 +15,7 @@ from pytest_rageval.engine.scoring.judge_sample import judge_sample
 from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.model import REPEATS, Sample, SampleResult
+from pytest_rageval.model import REPEATS, Sample, SampleResult, Score
 
 PlanOf = Callable[..., Plan]
 SCENARIO = """
@@ -114,6 +114,16 @@ def test_an_answer_that_the_judge_finds_no_claim_in_counts_as_the_worst(plan_of:
     assert {name: found.scores[name] for name in of_claims} == {n: worst(n) for n in of_claims}
     assert {found.reasons[name] for name in of_claims} == {"the answer makes no claim"}
     assert found.scores["claim_f1"] == 0.0
+
+
+def test_replies_about_an_answer_without_a_claim_are_counted(plan_of: PlanOf) -> None:
+    """They are paid for, and those that could not be used warn of the judge."""
+    name, replies = "claim_faithfulness", {"ok": 1, "unusable": 1}
+    none = Score(name, None, "the answer makes no claim", left_out="answer", replies=replies)
+    sample = Sample("s", question="q", answer="a", contexts=("c",), references=("r",))
+    found = score_case(plan_of((name,)), sample, Judgement(scores={name: none}))
+    assert (found.scores[name], found.replies[name]) == (0.0, replies)
+    assert found.left_out == {name: "answer"}
 
 
 def test_a_repeat_without_a_claim_is_no_repeat_less(plan_of: PlanOf) -> None:
