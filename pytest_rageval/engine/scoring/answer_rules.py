@@ -218,13 +218,12 @@ def is_ruled(
 
     ``judged`` None: the judge is still to be asked; whatever it may say, the score must follow.
     """
-    kind, may_be = _kind(rules, sample, judged), [sample]
-    if sample.answerable is None and _hears_the_judge(rules, metric, sample):
-        if judged is not None:
-            may_be = [with_answerable(sample, judged)]
-        elif rules.asks(ANSWERABLE):
-            may_be = [replace(sample, answerable=said) for said in (True, False)]
-    return all(_ruled(rules, metric, known, kind) is not None for known in may_be)
+    may_be = [sample if judged is None else with_answerable(sample, judged)]
+    if judged is None and sample.answerable is None and rules.asks(ANSWERABLE):
+        may_be = [replace(sample, answerable=said) for said in (True, False)]
+    hears = _hears_the_judge(rules, metric, sample)
+    seen = [(one if hears else sample, _kind(rules, one, judged)) for one in may_be]
+    return all(_ruled(rules, metric, known, kind) is not None for known, kind in seen)
 
 
 def _stripped(rules: AnswerRules, metric: BoundMetric, sample: Sample) -> Sample:

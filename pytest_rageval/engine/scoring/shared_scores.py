@@ -10,7 +10,12 @@ from typing import Final, cast
 from pytest_rageval.clients.accounting import Purpose, asking
 from pytest_rageval.clients.threads import is_our_stop
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.answer_rules import evidence_of, question_after, read_answer
+from pytest_rageval.engine.scoring.answer_rules import (
+    evidence_of,
+    question_after,
+    read_answer,
+    with_answerable,
+)
 from pytest_rageval.engine.scoring.repeats import Asking, error_text, merged, with_replies
 from pytest_rageval.engine.scoring.score_sample import checked_score, worst_of
 from pytest_rageval.errors import describe_error
@@ -38,7 +43,8 @@ def support_row(
 ) -> SupportRow:
     """Return what the table of a sample is about; ``judged`` is what was asked before."""
     reads_citations = any(metric.info.section == "citations" for metric in plan.metrics)
-    reading = read_answer(rules, sample, judged, with_citations=reads_citations)
+    decided = with_answerable(sample, judged)
+    reading = read_answer(rules, decided, judged, with_citations=reads_citations)
     answer, rule = sample.answer or "", rules.citations
     if rule is not None:
         answer = strip_citations(answer, rule_of(sample, rule), len(sample.contexts or ()))

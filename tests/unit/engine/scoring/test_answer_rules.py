@@ -989,7 +989,7 @@ def test_a_search_that_found_nothing_excuses_no_refusal(by_judge: Callable[..., 
 
 
 @pytest.mark.parametrize("suffices", [0.0, 1.0])
-@pytest.mark.parametrize("answer", [REFUSED, "Paris", "", None])
+@pytest.mark.parametrize("answer", [REFUSED, "Paris", "", None, "Water damage isn't covered."])
 def test_what_a_judge_says_counts_as_if_the_row_said_it(
     plan: PlanOf, answer: str | None, suffices: float
 ) -> None:
@@ -1010,6 +1010,8 @@ def test_what_a_judge_says_counts_as_if_the_row_said_it(
         answers=replace(made.answers, asked=(question,)),
     )
     row = Sample("s", question="q", answer=answer, contexts=("Rome",))
+    if answer and "covered" in answer:  # what is expected reads as a refusal, too
+        row = replace(row, references=("Water damage is not covered by it.",))
     found = []
     for sample in (row, replace(row, answerable=suffices >= 1.0)):
         scores = asyncio.run(judge_sample(made, sample, Models()))
