@@ -89,15 +89,16 @@ def judges_otherwise(
 def in_place_of_ids(plan: Plan, metrics: Collection[str], sample: Sample) -> Collection[str]:
     """Return the fields that these metrics take where a row has no ids.
 
-    Ids that nothing can be compared with are not taken: where none are retrieved.
+    Ids are not taken where none are retrieved to compare them with, nor beside citations, which
+    come first.
     """
-    may_retrieve = plan.target is not None or plan.is_given or sample.retrieved_ids is not None
-    may_take = may_retrieve or sample.reference_ids is None
+    may_take = plan.target is not None or plan.is_given or sample.retrieved_ids is not None
     infos = [metric.info for metric in plan.metrics if metric.column.name in metrics]
     found = [
         info.or_needs | info.reads
         for info in infos
         if "reference_ids" in info.needs | info.reads
+        and not ("reference_citations" in info.reads and sample.reference_citations is not None)
         and (may_take or "retrieved_ids" not in info.needs)
     ]
     return _INSTEAD & frozenset[str]().union(*found)
