@@ -125,7 +125,7 @@ def with_aliases(
 
 
 def _holds_no(part: Mapping[str, Any], key: str) -> bool:
-    """Return whether a mark says no; beside a list of texts, one of as many true and false may."""
+    """Return whether a mark says no, or one of a list of true and false, as long as the texts."""
     name, value = name_key(str(key)), part[key]
     if not isinstance(value, list | tuple):
         return _says_no(name, value)

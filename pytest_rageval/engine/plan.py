@@ -170,6 +170,16 @@ class AnswerRules(Value, frozen=True):
         """Return whether a judge is asked this question."""
         return any(question.column.name == name for question in self.asked)
 
+    def shows_answer(self, sample: Sample) -> bool:
+        """Return whether the row itself shows an answer; a reference "I do not know." is none."""
+        # Not at the top: most scenarios look for no refusals.
+        from pytest_rageval.text.refusals import PHRASES, kind_of
+
+        grades, rule = (sample.reference_ids or {}).values(), self.refusals or PHRASES
+        is_told = any(kind_of(text, rule) != "refused" for text in sample.references or ())
+        is_named = sample.reference_contexts or sample.nuggets or sample.doc_name
+        return is_told or bool(is_named) or any(grade >= 1 for grade in grades)
+
 
 NOT_SENT: Final = (
     "it is not sent the history of the rows: write {history} in what it is sent (url, body, "

@@ -216,5 +216,6 @@ METRICS = (
         "the share of references, or groups of them, that are met",
         StringEm,
         LexicalOptions,
+        reads=frozenset({"reference_groups"}),
     ),
 )

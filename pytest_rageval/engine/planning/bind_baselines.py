@@ -338,13 +338,14 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
             yield f"it was judged by qrels, and {share} are by reference_ids (first: {first!r})"
         return
     digests = {one.id: reference_digests(one, plan) for one in shared}
-    instead = {one.id: in_place_of_ids(plan, metrics, one) for one in shared}
+    by_ids = shared if "reference_ids" in fields else ()
+    instead = {one.id: in_place_of_ids(plan, metrics, one) for one in by_ids}
     was = {name: saved.samples[name].judged_by for name in digests}
     for field_name in fields:
         changed = [
             name
             for name, ours in digests.items()
-            if judges_otherwise(was[name], ours, field_name, instead[name])
+            if judges_otherwise(was[name], ours, field_name, instead.get(name, ()))
         ]
         if changed:
             share = f"{len(changed)} of {len(digests)} shared samples"

@@ -299,14 +299,14 @@ def _metric(
         ends=finite_ends(info.range),
         higher_is_better=info.higher_is_better,
         version=info.version,
-        definition=_definition_text(definition, info, options)
-        + _by_whom(binding, BoundMetric(MetricColumn(name), info, metric), options),
         as_is=info.as_is,
         written=spec.name or ("" if spec.use else spec.metric),
         retrieves=_retrieves(info),
         filled=info.fills,
     )
     bound = BoundMetric(column, info, metric, at, definition.batch)
+    means = _definition_text(definition, info, options) + _by_whom(binding, bound, options)
+    bound = replace(bound, column=replace(column, definition=means))
     return bound if definition.preload is None else replace(bound, preload=definition.preload)
 
 

@@ -17,11 +17,8 @@ def fields_read(
     Questions, references and what every sample has a digest of are not among them.
     """
     readers = {} if rules is None else _by_rules(rules, metrics)
-    readers["doc_name"] = [metric for metric in metrics if _names(metric, "doc_name")]
-    # The others that read references have no groups: to them, all are one list.
-    readers["reference_groups"] = [
-        one for one in metrics if one.info.name == "stringem" or not _says_what_it_reads(one)
-    ]
+    for field in ("doc_name", "reference_groups"):
+        readers[field] = [metric for metric in metrics if _names(metric, field)]
     return {
         name: frozenset(metric.column.name for metric in found)
         for name, found in readers.items()
@@ -53,10 +50,6 @@ def _by_rules(rules: AnswerRules, metrics: Sequence[BoundMetric]) -> dict[str, l
 def _names(metric: BoundMetric, field: str) -> bool:
     """Return whether a metric says that it reads the field; code that names none may read it."""
     info = metric.info
-    if not _says_what_it_reads(metric):
+    if not (metric.is_known or info.needs):
         return True
     return field in info.needs | info.or_needs | info.of_row | info.reads
-
-
-def _says_what_it_reads(metric: BoundMetric) -> bool:
-    return metric.is_known or bool(metric.info.needs)

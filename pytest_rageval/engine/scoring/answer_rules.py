@@ -87,15 +87,7 @@ def _hears_the_judge(rules: AnswerRules, metric: BoundMetric, sample: Sample) ->
     The judge sees only what was found. Where the row knows of an answer, the judge decides how
     right a refusal was, and nothing else: that excuses neither the search nor the answer.
     """
-    return metric.info.section == "refusals" or not knows_of_answer(rules, sample)
-
-
-def knows_of_answer(rules: AnswerRules, sample: Sample) -> bool:
-    """Return whether the row itself shows an answer; a reference "I do not know." is none."""
-    grades, rule = (sample.reference_ids or {}).values(), rules.refusals or PHRASES
-    is_told = any(kind_of(text, rule) != REFUSED for text in sample.references or ())
-    is_named = sample.reference_contexts or sample.nuggets or sample.doc_name
-    return is_told or bool(is_named) or any(grade >= 1 for grade in grades)
+    return metric.info.section == "refusals" or not rules.shows_answer(sample)
 
 
 def _said_why(
@@ -104,7 +96,7 @@ def _said_why(
     """Return the score; if only the document's name makes a refusal count, its reason says so."""
     if score is None or score.reason != REFUSED or decided.answerable is not False:
         return score
-    if seen.answerable is False or knows_of_answer(rules, replace(seen, doc_name=None)):
+    if seen.answerable is False or rules.shows_answer(replace(seen, doc_name=None)):
         return score
     return replace(score, reason=f"{REFUSED} (the row names its document: it knows of an answer)")
 

@@ -107,10 +107,7 @@ def in_place_of_ids(plan: Plan, metrics: Collection[str], sample: Sample) -> Col
 def _read_in(plan: Plan, sample: Sample, field: str) -> Any:
     rules = plan.answers
     if field == HINTS:
-        # Not at the top: it scores samples, whose results have these digests.
-        from pytest_rageval.engine.scoring.answer_rules import knows_of_answer
-
-        return rules and sample.answerable is None and knows_of_answer(rules, sample)
+        return rules and sample.answerable is None and rules.shows_answer(sample)
     value = getattr(sample, field)
     if field == "answerable" and value is None:
         # A row that does not say it counts as one with an answer, unless a judge is asked.
