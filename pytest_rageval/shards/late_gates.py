@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import yaml
@@ -14,13 +15,14 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import resolve_metric
 from pytest_rageval.engine.planning.snapshot import dumped
 from pytest_rageval.engine.verdict.sample_verdict import reasons_unjudged
-from pytest_rageval.errors import OptionError, Problem
+from pytest_rageval.errors import OptionError, Problem, UserError
 from pytest_rageval.gates.base import GateOptionError, each_gate
 from pytest_rageval.metrics.base import METRIC_REGISTRY
-from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
+from pytest_rageval.model import WEIGHTED_SCORE, Bound, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.short_forms import metric_step
+from pytest_rageval.scenario.short_forms import metric_step, value_at
 from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.shards.on_disk import is_overridden
 from pytest_rageval.stats.verdict import Shortfall, judging, shortfalls
 
 
@@ -37,10 +39,11 @@ class LateGates:
         tree = YamlTree({"gates": deepcopy(dict(info.gates))}, info.path)
         snapshot = YamlTree(yaml.safe_load(info.snapshot), info.path)
         known = dict(zip(info.overridden, info.overridden_by, strict=True))
+        last = {}
         for override in overrides:
             self._resolved(override).apply(tree)
             if name := override.apply(snapshot, self._name):
-                known[name] = override.source
+                known[name], last[name] = override.source, override
         text = dumped(snapshot.data)
         has_own = judging(info.gates) or snapshot.data.get("thresholds")
         stay = has_own or not judging(tree.data["gates"])
@@ -55,6 +58,13 @@ class LateGates:
             snapshot=text,
             snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
+        self.replacing = [
+            override
+            for name, override in last.items()
+            if is_overridden(name, info.overridden)
+            and self._value(override, info) != self._value(override, self.info)
+        ]
+        """Those that put another value where the shards were given one."""
         self._refuse_tolerance(info, overrides)
         wanted = {*self.info.thresholds, *self._gated(self.info, overrides)}
         self._plan = Plan(self.info, (), (), frozenset(wanted))
@@ -83,7 +93,7 @@ class LateGates:
 
     def _name(self, written: str) -> str:
         """Return the name that results use for a metric; other names as written."""
-        return resolve_metric(written, self._names, METRIC_REGISTRY) or written
+        return _name_in(self._names, written)
 
     def _resolved(self, override: Override) -> Override:
         """Return an override that names its metric as results do."""
@@ -92,6 +102,9 @@ class LateGates:
         if at:
             path[at] = self._name(path[at])
         return replace(override, path=tuple(path))
+
+    def _value(self, override: Override, info: ScenarioInfo) -> Any:
+        return value_at({"gates": info.gates}, self._resolved(override).path)
 
     def reasons_unjudged(self, result: SampleResult) -> list[str]:
         """Return why a sample is an ERROR now that these gates ask about it; [] if it is none."""
@@ -121,6 +134,34 @@ class LateGates:
                 "none: give it to the shards"
             )
             raise OptionError([Problem(self._given, message)])
+
+
+def is_of_shard(override: Override, info: ScenarioInfo) -> bool:
+    """Return whether a shard ran with this key overridden, and with no laxer threshold."""
+    names = [column.name for column in info.metrics]
+    ran = YamlTree(yaml.safe_load(info.snapshot), info.path)
+    try:
+        name = override.apply(ran, partial(_name_in, names))
+    except UserError:  # what it changes is told in another way there
+        return True
+    if name is None:
+        return True
+    section, _, metric = name.partition(".")
+    bound = info.thresholds.get(_name_in(names, metric)) if section == "thresholds" else None
+    return is_overridden(name, info.overridden) and not (bound and _is_laxer(bound, override.value))
+
+
+def _is_laxer(bound: Bound, value: Any) -> bool:
+    """Return whether a bare number would be stricter than the bound; False for anything else."""
+    if not isinstance(value, int | float):
+        return False
+    above = bound.min is not None and value > bound.min
+    return above or (bound.max is not None and value < bound.max)
+
+
+def _name_in(names: Sequence[str], written: str) -> str:
+    """Return the one of the names that a name or alias means; other names as written."""
+    return resolve_metric(written, names, METRIC_REGISTRY) or written
 
 
 def _flags(overrides: Sequence[Override]) -> str:

@@ -50,7 +50,7 @@ def _changed_keys(info: ScenarioInfo, ran: Mapping[str, Any], path: Path) -> Ite
     differing = {
         path
         for path in before.keys() | now.keys()
-        if before.get(path) != now.get(path) and not _is_overridden(path, info.overridden)
+        if before.get(path) != now.get(path) and not is_overridden(path, info.overridden)
     }
     own = () if info.is_of_file else ("name",)  # a test function gives its own
     return sorted({path.partition(".")[0] for path in differing}.difference(own))
@@ -66,7 +66,8 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     return found
 
 
-def _is_overridden(path: str, overridden: Iterable[str]) -> bool:
+def is_overridden(path: str, overridden: Iterable[str]) -> bool:
+    """Return whether a key, one above it or one below it is among those that were overridden."""
     names = [one.partition(".")[0] if one.startswith(_AS_ONE) else one for one in overridden]
     return any(f"{path}.".startswith(f"{name}.") or name.startswith(f"{path}.") for name in names)
 

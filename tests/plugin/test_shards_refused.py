@@ -95,6 +95,49 @@ def test_a_threshold_of_another_metric_is_none_that_the_shards_had(four: Project
 
 
 @pytest.mark.full
+@pytest.mark.parametrize(
+    ("everywhere", "at_shards"),
+    [
+        ("--rag-gate=em=0.5", "--rag-gate=em=0.9"),
+        ("--rag-gate=exact_match=0.5", "--rag-set=gates={em: 0.9}"),
+        ("--rag-fail-under=0.5", "--rag-fail-under=0.9"),
+    ],
+)
+def test_a_gate_of_all_jobs_does_not_replace_one_that_was_typed_at_the_shards(
+    four: Project, everywhere: str, at_shards: str
+) -> None:
+    """Three of four rows are right: the shards were to fail below 0.9."""
+    four.rows([{"id": f"q{at}", "answer": "x", "reference": "xxxy"[at]} for at in range(4)])
+    four.file("pytest.ini", f"[pytest]\naddopts = '{everywhere}'\n")
+    parts = run_shards(four, ["1/2", "2/2"], at_shards)
+    said = everywhere.replace("=", " ", 1), "the shards were given another value"
+    refused(merge(four, parts), *said)
+    typed = at_shards.replace("set=gates={em: 0.9}", "gate=em=0.9")
+    assert merge(four, parts, typed).ret == pytest.ExitCode.TESTS_FAILED
+    for path in shard_files(*parts):
+        path.unlink()
+    assert merge(four, run_shards(four, ["1/2", "2/2"])).ret == pytest.ExitCode.OK
+
+
+@pytest.mark.full
+def test_a_stricter_threshold_or_another_key_of_the_environment_is_refused_at_the_merge(
+    four: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laxer one is that of all jobs, which the shards made stricter."""
+    set_here = "--rag-set=top_k=3"
+    parts = run_shards(four, ["1/2", "2/2"], "--rag-threshold=em=0.5", set_here)
+    monkeypatch.setenv("RAGEVAL_THRESHOLD", "em=0.9")
+    refused(merge(four, parts), "RAGEVAL_THRESHOLD em=0.9: the shards ran without it")
+    monkeypatch.delenv("RAGEVAL_THRESHOLD")
+    four.file("args.txt", "--rag-threshold=em=0.9\n")
+    refused(merge(four, parts, "@args.txt"), "the shards ran without it")
+    four.file("args.txt", "--rag-threshold=em=0.4\n--rag-set=top_k=3\n")
+    assert merge(four, parts, "@args.txt").ret == pytest.ExitCode.OK
+    four.file("args.txt", "--rag-set=dataset.limit=4\n")
+    refused(merge(four, parts, "@args.txt"), "--rag-set dataset.limit=4: the shards ran without it")
+
+
+@pytest.mark.full
 def test_a_gate_that_would_have_let_rows_pass_is_refused_at_the_merge(project: Project) -> None:
     """Without gates each row passes its checks; with one in the shards half of them may fail."""
     project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [must_include]\n")

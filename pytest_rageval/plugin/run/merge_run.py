@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +19,13 @@ from pytest_rageval.errors import UserError, shorten
 from pytest_rageval.model import ControlVerdict, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.configuration import configuration_of
 from pytest_rageval.plugin.exit_status import end_with, is_green, misused
+from pytest_rageval.plugin.option_values import words
 from pytest_rageval.plugin.options import STRICT, touching
 from pytest_rageval.plugin.run.run_results import Results
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.run.transport import NOT_KEPT, is_of_a_part, outcome_of, without_own
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.failures import failure_at, unjudged_text
-from pytest_rageval.scenario.overrides import key_name
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
 from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import CaseRow, Report, ReportFacts, Shard, ShardError
@@ -50,7 +52,8 @@ class MergeSession(RagevalSession):
             self._merged = sorted(merged(shards), key=lambda one: in_file_order(one.info))
         except UserError as error:
             raise _usage_error(error) from None
-        self._late = _late_gates(settings.overrides, [one.info for one in self._merged])
+        infos = [one.info for one in self._merged]
+        self._late = _late_gates(config, settings.overrides, infos)
         strict = settings.strict or any(shard.head.strict for shard in shards)
         super().__init__(config, replace(settings, strict=strict))
         is_typed = STRICT.is_typed(config) or any(shard.head.judges_all for shard in shards)
@@ -296,17 +299,16 @@ def _usage_error(error: UserError) -> pytest.UsageError:
 
 
 def _late_gates(
-    given: Sequence[Override], infos: Sequence[ScenarioInfo]
+    config: pytest.Config, given: Sequence[Override], infos: Sequence[ScenarioInfo]
 ) -> Callable[[ScenarioInfo], LateGates | None]:
     """Return a function that gives a scenario the gates of the merge, None if there are none.
 
-    Raises UsageError for other overrides that would have to change what the shards did.
+    Raises UsageError for other overrides that would have to change what the shards did, and for
+    gates that nobody typed here and that are not those that the shards were given.
     """
-    known = {source for info in infos for source in info.overridden_by}
     for override in given:
         is_of_gates = override.path[0] == "gates"
-        is_known = override.source in known and not _is_another_threshold(override, infos)
-        if not (is_of_gates or override.only_present or is_known):
+        if not (is_of_gates or override.only_present or _is_of_shards(override, infos)):
             message = (
                 f"{override.flag}: the shards ran without it; give it to them, or leave it out"
             )
@@ -321,22 +323,33 @@ def _late_gates(
         made = {info.nodeid: LateGates(info, gates) for info in infos}
     except UserError as error:
         raise misused(str(error)) from None
+    untyped = _untyped(config, given)
+    replacing = [found for late in made.values() for found in late.replacing if found in untyped]
+    if replacing:
+        message = (
+            f"{replacing[0].flag}: the shards were given another value; type the one that holds "
+            "(--rag-gate and its like)"
+        )
+        raise misused(message)
     return lambda info: made[info.nodeid]
 
 
-def _is_another_threshold(override: Override, infos: Sequence[ScenarioInfo]) -> bool:
-    """Return whether it is a threshold of a metric for which the shards were given none."""
-    start, dot, metric = key_name(override.path).partition("thresholds.")
-    if start or not dot:
-        return False
-    # Not at the top: most merges are given no threshold.
-    from pytest_rageval.engine.planning.binding import metric_name
-    from pytest_rageval.metrics.base import METRIC_REGISTRY
+def _untyped(config: pytest.Config, given: Sequence[Override]) -> list[Override]:
+    """Return those of the ini file and the environment: each flag lists them before typed ones."""
+    typed = words(config.invocation_params.args, config.invocation_params.dir)
+    counts = Counter(word.partition("=")[0] for word in typed)
+    of_flags = [list(found) for _, found in groupby(given, key=lambda one: one.source)]
+    return [one for found in of_flags for one in found[: -counts[found[0].source] or None]]
 
-    given = {name for info in infos for name in info.overridden}
-    known = [name.removeprefix("thresholds.") for name in given if name.startswith("thresholds.")]
-    names = {metric_name(name, METRIC_REGISTRY) for name in known}
-    return "thresholds" not in given and metric_name(metric, METRIC_REGISTRY) not in names
+
+def _is_of_shards(override: Override, infos: Sequence[ScenarioInfo]) -> bool:
+    """Return whether the shards ran with it: with this key, and no lower threshold."""
+    if not any(override.source in info.overridden_by for info in infos):
+        return False
+    # Not at the top: most merges are given no value of the scenario.
+    from pytest_rageval.shards.late_gates import is_of_shard
+
+    return any(is_of_shard(override, info) for info in infos)
 
 
 def _judged_late(result: SampleResult, late: LateGates) -> SampleResult:
