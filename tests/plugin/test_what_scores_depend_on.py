@@ -80,3 +80,23 @@ def test_shards_scored_by_other_code_do_not_merge(
     text = result.stdout.str() + result.stderr.str()
     said = rf"shard 2/2 was scored by other code of polite \({module}\) than shard 1/2, \S*one/"
     assert re.search(said, " ".join(text.split()))
+
+
+def test_what_crag_score_takes_for_right_is_compared_with_it(project: Project, run: Run) -> None:
+    """[V6] A gate on it alone: by another f1 an answer that is the same is right or wrong."""
+    text = """
+        name: qa
+        metrics: [{f1: {tokenizer: %s}}, {crag_score: {correct: f1}}]
+        dataset: qa.jsonl
+    """
+    rows = [{"id": f"s{at}", "question": "?", "answer": "y", "reference": "y"} for at in range(8)]
+    project.rows(rows)
+    project.scenario(text % "auto")
+    assert run("--rag-save=main").ret == pytest.ExitCode.OK
+    gate = "    gates: {no_regression: {baseline: main, metrics: [crag_score]}}\n"
+    project.scenario(text % "auto" + gate)
+    assert run().ret == pytest.ExitCode.OK
+    project.scenario(text % "char" + gate)
+    result = run()
+    wrong_use(result)
+    assert "f1 was f1 v1 (tokenizer=auto)" in result.stdout.str() + result.stderr.str()

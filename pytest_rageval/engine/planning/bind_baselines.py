@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.fields_read import with_those_read
 from pytest_rageval.engine.planning.snapshot import hashes_in
 from pytest_rageval.engine.scoring.row_digests import (
     fields_judged_by,
@@ -188,6 +189,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
     from pytest_rageval.results.saved_run import cut_short, of_a_part, out_of_range
 
     where, name, refusals = binding.loaded.where(*use.path), _shown(saved), list[Problem]()
+    metrics = with_those_read(plan.metrics, use.metrics)
     if odd := out_of_range(saved, plan.info.metrics):
         refusals.append(Problem(where, f"{name}: {odd}; mend the file, or save a new baseline"))
     refusals += [Problem(where, f"{name}: {text}") for text in of_a_part(saved.head)]
@@ -203,7 +205,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
 
     settings = list(setting_differences(saved.measured, plan.info.measured))
     said = [text for setting, text in settings if not setting.refuses]
-    said += _more_differences(saved, plan, use.metrics)
+    said += _more_differences(saved, plan, metrics)
     said += [*_of_another(binding, saved, plan), *(() if use.gated else cut_short(saved.head))]
     binding.unlike += [f"{name}: {text}; compared all the same" for text in said]
     if unknown := unrecorded(saved.measured, plan.info.measured, plan.models.judge):
@@ -214,9 +216,9 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
     differences = [
         *(cut_short(saved.head) if use.gated else ()),
         *(text for setting, text in settings if setting.refuses),
-        *_metric_differences(saved, plan, use.metrics),
+        *_metric_differences(saved, plan, metrics),
         *_data_differences(saved, plan.cases),
-        *_judged_differences(saved, plan, use.metrics),
+        *_judged_differences(saved, plan, metrics),
     ]
     for difference in differences:
         message = f"{name}: {difference}"

@@ -1,8 +1,8 @@
-"""Which fields of a row the scores follow from: where these differ, runs do not compare."""
+"""What scores follow from, fields and other scores: where these differ, runs do not compare."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric
 from pytest_rageval.engine.scoring.row_digests import HINTS
@@ -53,3 +53,12 @@ def _names(metric: BoundMetric, field: str) -> bool:
     if not (metric.is_known or info.needs):
         return True
     return field in info.needs | info.or_needs | info.of_row | info.reads
+
+
+def with_those_read(metrics: Sequence[BoundMetric], names: Collection[str]) -> set[str]:
+    """Return these names of metrics, and those whose scores they are made of."""
+    # Not at the top: most scenarios do not say how answers refuse.
+    from pytest_rageval.metrics.refusals import CragScore
+
+    named = [metric.metric for metric in metrics if metric.column.name in names]
+    return {*names, *(one.options.correct for one in named if isinstance(one, CragScore))}
