@@ -264,11 +264,11 @@ class DirectChat:
         """Return the reply to ``messages``; raises ClientError."""
         request = ChatRequest(messages, None, self._settings.max_tokens)
         with in_flight():
-            reply, _ = await self._call.ask(
+            reply, usage = await self._call.ask(
                 [message.content for message in messages], lambda: self._backend.ask(request)
             )
         count_answer()
-        return reply
+        return replace(reply, usage=usage)
 
 
 def cached_reply(cache: Cache, key: Key, accept: Accept | None) -> Reply | None:

@@ -107,11 +107,12 @@ def test_a_temperature_is_sent_only_when_it_is_given(
 def test_what_it_costs_is_counted(
     server: FakeOpenAI, ask: Callable[..., Answer], tmp_path: Path
 ) -> None:
-    """[A16] In the run's usage."""
-    ask(price={"input": 1.0, "output": 2.0})
+    """[A16] In the run's usage, and beside the answer: `target.cost_usd` is of it."""
+    found = ask(price={"input": 1.0, "output": 2.0})
     used = run_usage(tmp_path)
     assert used.calls == 1
     assert used.cost_usd == pytest.approx((used.prompt_tokens + 2 * used.completion_tokens) / 1e6)
+    assert found.extra == {"model": "m-fake", "cost_usd": used.cost_usd}
 
 
 @pytest.mark.parametrize(("fault", "text"), [("length", "Pa"), ("refusal", "I cannot help with t")])
