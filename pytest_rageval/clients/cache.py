@@ -29,7 +29,7 @@ from urllib.parse import parse_qsl
 
 from pytest_rageval.clients.accounting import Purpose
 from pytest_rageval.clients.base import Message, ReplySchema
-from pytest_rageval.clients.jsonl_log import JsonlLog, parse_line, read_bytes
+from pytest_rageval.clients.jsonl_log import JsonlLog, by_age, parse_line, read_bytes
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import FAULTS, USABLE
@@ -344,13 +344,14 @@ class Cache:
 
         Entries whose keys the user has deleted are left out.
         """
-        for path in sorted(self._folder.glob(f"*.{kind}-keys.jsonl"), reverse=True):
-            for line in read_bytes(path).splitlines():
+        names = (path.name for path in self._folder.glob(f"*.{kind}-keys.jsonl"))
+        for name in sorted(names, key=by_age, reverse=True):
+            for line in read_bytes(self._folder / name).splitlines():
                 entry = parse_line(line) or {}
                 key, value = entry.get("key"), self.get(kind, str(entry.get("sha256")))
                 if not isinstance(key, dict) or value is None:
                     continue
-                if all(key.get(name) == one for name, one in wanted.items()):
+                if all(key.get(field) == one for field, one in wanted.items()):
                     yield key, value
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pytest_rageval.text.codec import read_json
 _BINARY = getattr(os, "O_BINARY", 0)
 _HEAD = b'{"sha256": "'
 _DIGEST = slice(len(_HEAD), len(_HEAD) + 64)
+_STAMP = re.compile(r"\d{8}T\d{6}-\d{6}", re.ASCII)
 _CLOCK_NS = 100_000_000
 """A folder that changes again within this time may keep its time stamp."""
 
@@ -28,7 +30,7 @@ class JsonlLog:
     """The lines of all files ``*.<kind>.jsonl`` in a folder.
 
     Of lines with the same digest the one indexed or appended last counts; files from before are
-    indexed in order of their names, which begin with a time. ``name`` is that of this process's
+    indexed in the order of ``by_age``. ``name`` is that of this process's
     file, without its suffix; the names of all files of the run contain ``peers``. What the run's
     other processes have added is read for each line that is not found; with ``only_peers`` no files
     of other runs count.
@@ -84,9 +86,9 @@ class JsonlLog:
         return places
 
     def _names(self) -> list[str]:
-        """Return the names of the other files, which begin with a time, oldest first."""
+        """Return the names of the other files, in the order of ``by_age``."""
         names = [path.name for path in self._folder.glob(f"*{self._suffix}")]
-        return sorted(name for name in names if name != self._own)
+        return sorted((name for name in names if name != self._own), key=by_age)
 
     def _follow_peers(self, places: dict[str, tuple[str, int, int]]) -> None:
         """Index what the other processes of this run have written since."""
@@ -117,6 +119,14 @@ class JsonlLog:
                 places[digest] = (path, start + at, end + 1 - at)
             at = end + 1
         self._read[name] = start + at
+
+
+def by_age(name: str) -> tuple[bool, str]:
+    """Return what sorts the names of files, oldest first: by the time that they begin with.
+
+    Files that a user has named otherwise, as those joined to one, are older than all of these.
+    """
+    return _STAMP.match(name) is not None, name
 
 
 def parse_line(line: bytes) -> dict[str, Any] | None:

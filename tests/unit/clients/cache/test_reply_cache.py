@@ -131,6 +131,21 @@ def test_what_a_refresh_has_replaced_does_not_come_back_by_a_clock_set_back(
     assert found == (VALUE if earlier == "9999" else {"text": "no"})
 
 
+@pytest.mark.parametrize("name", ["all", "2026-all", "99999999", "~"])
+def test_what_was_joined_is_older_than_what_a_refresh_has_replaced(
+    tmp_path: Path, name: str
+) -> None:
+    """A name of the user's own tells no time: `all` sorts behind the year."""
+    keep(tmp_path)
+    for kind in ("reply", "reply-keys"):
+        the_file(tmp_path, kind).rename(tmp_path / f"{name}.{kind}.jsonl")
+    new = open_cache(tmp_path, "refresh")
+    new.put("reply", key(), {"text": "no"}, "new")
+    new.close()
+    later = open_cache(tmp_path)
+    assert later.get("reply", key().sha256) == {"text": "no"}
+
+
 def test_refresh_takes_only_what_its_own_run_has_written(tmp_path: Path) -> None:
     keep(tmp_path / "cache")
     run = RunSettings(
