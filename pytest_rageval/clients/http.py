@@ -27,9 +27,10 @@ from urllib.request import getproxies, proxy_bypass
 from pytest_rageval import extras
 from pytest_rageval.clients.errors import AuthError, ConnectionFailed
 from pytest_rageval.clients.gzip_members import Members
+from pytest_rageval.clients.plain_words import is_said, unsaid_in
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import hide_keys, shorten
-from pytest_rageval.redaction import Redactor, is_plain_header, named_secrets, query_secrets
+from pytest_rageval.redaction import Redactor, named_secrets, query_secrets
 
 if TYPE_CHECKING:
     import aiohttp
@@ -43,7 +44,7 @@ class Credentials:
     """The headers that carry keys; ``scrub`` removes the keys from replies, ``hide`` from messages.
 
     ``plain``, and secrets that stand for no key, such as "none", are removed from messages only: an
-    answer may have the name of an app, or such a word.
+    answer may have the name of an app or a team, or such a word.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ def read_credentials(settings: ClientSettings) -> Credentials:
     headers = {
         name: Template(value).safe_substitute(variables) for name, value in settings.headers.items()
     }
-    plain = {name for name, value in settings.headers.items() if is_plain_header(name, value)}
+    plain = {name for name, value in settings.headers.items() if is_said(name, value)}
     secrets = [value for name, value in headers.items() if name not in plain]
     secrets += _other_secrets(settings)
     if settings.api_key_env:
@@ -108,7 +109,7 @@ def _other_secrets(settings: ClientSettings) -> Iterator[str]:
     """Yield the variables within headers, and what of the URL and the body may be a secret."""
     for value in settings.headers.values():
         yield from (os.environ.get(name, "").strip() for name in Template(value).get_identifiers())
-    yield from query_secrets(settings.url.query, with_version=False)
+    yield from unsaid_in(settings.url.query)
     yield from named_secrets(settings.extra_body)
 
 

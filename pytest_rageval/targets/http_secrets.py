@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote
 
 from pytest_rageval.clients.http import Credentials
+from pytest_rageval.clients.plain_words import HARMLESS, WORDS, is_passcode, may_be_said
 from pytest_rageval.model.value import texts_in
 from pytest_rageval.redaction import (
     HIDDEN,
@@ -163,7 +164,7 @@ def _of_url(url: str, place: SplitResult, variables: Mapping[str, str]) -> Itera
     for pair in place.query.split("&"):
         name, equals, _ = pair.partition("=")
         for value in query_secrets(pair, with_version=False):
-            if not (equals and _may_be_said(name, value)):
+            if not (equals and may_be_said(name, value)):
                 yield Secret("the query of url", value, bool(equals) and _is_sure(name, value))
 
 
@@ -177,59 +178,31 @@ def _of_fields(where: str, sent: object, name: str = "") -> Iterator[Secret]:
             yield from _of_fields(f"{where}.{key}", part, str(key))
     elif isinstance(sent, list):
         for part in sent:
-            is_named = names_secret(name) or _is_passcode(name)
+            is_named = names_secret(name) or is_passcode(name)
             yield from _of_fields(where, part, name if is_named else "")
     elif is_secret_number(name, sent) or (type(sent) is int and _PIN.search(name)):
         yield Secret(where, str(sent), is_secret_number(name, sent))
     elif isinstance(sent, str):
         is_filled = next(iter(places(sent)), None) is not None
-        is_named = sounds_secret(name) or _is_passcode(name)
-        if is_named and not (is_filled or _may_be_said(name, sent)):
+        is_named = sounds_secret(name) or is_passcode(name)
+        if is_named and not (is_filled or may_be_said(name, sent)):
             yield Secret(where, sent, _is_sure(name, sent))
 
 
 def _is_plain(name: str, value: str, written: Mapping[str, str]) -> bool:
-    is_words = _WORDS.fullmatch(value) is not None and not _is_passcode(name)
+    is_words = WORDS.fullmatch(value) is not None and not is_passcode(name)
     return is_words or is_plain_header(name, written.get(name, ""))
 
 
 def _is_sure(name: str, value: str) -> bool:
     """Return whether a value is a secret by its name, or looks like one."""
-    is_odd = not (_HARMLESS.search(name) or _BARE.fullmatch(name) or _WORDS.fullmatch(value))
+    is_odd = not (HARMLESS.search(name) or _BARE.fullmatch(name) or WORDS.fullmatch(value))
     is_named = names_secret(name) and (is_odd or is_clearly_secret(name))
     return is_named or looks_secret(value)
 
 
-def _may_be_said(name: str, value: str) -> bool:
-    """Return whether any answer may hold what is sent under a name: words, with a harmless name."""
-    is_harmless = not sounds_secret(name)
-    is_harmless |= bool(_HARMLESS.search(name)) and not is_clearly_secret(name)
-    is_harmless &= not _is_passcode(name)
-    return is_harmless and not looks_secret(value) and _WORDS.fullmatch(value) is not None
-
-
-def _is_passcode(name: str) -> bool:
-    """Return whether a short value of this name may be a secret, as a PIN is."""
-    return _SHORT_NAME.search(name) is not None and _CODE.search(name) is None
-
-
-_WORDS = re.compile(r"(?:[^\W\d]|[ .,;:/'’-])*|[0-9 .,;:/_-]*")
-"""Words alone, or figures alone, which any answer may hold."""
-_HARMLESS = re.compile(
-    r"(?i)(?:authors?|authority|keywords?|tokenizer)"
-    r"(?:[_-](?!auth|bearer|cookie|cred|key|pass|pw|secret|sess|sig|token)[a-z]+)?$|"
-    r"(?:field|foreign|group|input|json|order|output|partition|primary|range|routing|sort)[_-]?keys?$"
-)
-"""Names of what is no secret, though they sound like one."""
 _BARE = re.compile(r"(?i)keys?|sessions?")
-_SHORT_NAME = re.compile(
-    r"(?i)(?:^|[_-]|pass|access|auth|user|login|pin|door)(?:pass|pin|code|pw|otp|sid)\d*$"
-)
 _PIN = re.compile(r"(?i)(?:^|[_-])(?:pass|pin|pw|otp)$|(?:pass|pin|door)code$")
 """Names of numbers that are secrets; other codes are of goods, stations and the like."""
-_CODE = re.compile(
-    r"(?i)(?:airport|area|bar|color|country|course|currency|department|error|iso|lang|language"
-    r"|locale|post|postal|product|sort|status|zip)[_-]?code$"
-)
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 """Headers whose literal values hold no key."""

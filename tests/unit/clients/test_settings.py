@@ -128,11 +128,11 @@ def test_a_charset_that_cannot_be_read_is_utf_8(
     ("fields", "secret"),
     [
         *[({"api_key_env": "JUDGE_KEY"}, KEY), ({"headers": {"X-Gate": "team ${JUDGE_KEY}"}}, KEY)],
-        *[({"headers": {name: "swordfish"}}, "swordfish") for name in ("X-Api-Key", "X-User")],
+        *[({"headers": {name: "swordfish"}}, "swordfish") for name in ("X-Api-Key", "X-Pass")],
         ({"headers": {"Authorization": "Basic opensesame"}}, "opensesame"),
         ({"headers": {"Cookie": "sid=opensesame"}}, "sid=opensesame"),
         ({"headers": {"X-PIN": "4711081512"}}, "4711081512"),
-        ({"headers": {"X-Title": "acme-support", "X-Gate": "acme-support"}}, "acme-support"),
+        ({"headers": {"X-Title": "acme-support", "X-Gate-Key": "acme-support"}}, "acme-support"),
         ({"headers": {"X-Title": "${JUDGE_KEY}"}}, KEY),
         *[
             ({"headers": {"Referer": value}}, value)
@@ -144,7 +144,12 @@ def test_a_charset_that_cannot_be_read_is_utf_8(
         ({"base_url": "http://h/v1?user=svc&pass=correct-horse-battery"}, "correct-horse-battery"),
         ({"base_url": "http://h/v1?key=2024-10-21&api-version=2024-10-21"}, "2024-10-21"),
         ({"base_url": "http://h/v1?api-version=1;key=opensesame"}, "1;key=opensesame"),
-        *[({"base_url": f"http://h/v1?{query}opensesame"}, "opensesame") for query in ("", "v=")],
+        *[({"base_url": f"http://h/v1?{query}opensesame"}, "opensesame") for query in ("", "sig=")],
+        ({"headers": {"X-Team": "research", "X-Gate": "${TEAM}"}}, "research"),
+        *[
+            ({"headers": {"X-Gate": text}, "base_url": f"http://h/v1?gate={text}"}, text)
+            for text in ("opensesame7", "open=sesame", "qwertyuiopasdfghjklzxcvb")
+        ],
         ({"extra_body": {"password": "swordfish"}}, "swordfish"),
     ],
 )
@@ -152,6 +157,7 @@ def test_what_may_be_a_secret_is_in_no_reply(
     fields: dict[str, Any], secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
+    monkeypatch.setenv("TEAM", "research")
     credentials = read_credentials(ClientSettings("m", **fields))
     assert credentials.scrub(f"it is {secret}.".encode()) == b"it is ***."
     assert credentials.hide(f"it is {secret}.") == "it is ***."
@@ -167,6 +173,10 @@ def test_what_may_be_a_secret_is_in_no_reply(
         ({"headers": {"Accept": "application/json"}}, "application/json"),
         ({"base_url": "http://h/v1?api-version=2024-10-21"}, "2024-10-21"),
         ({"base_url": "http://h/v1?a=b&API_VERSION=2024-12-01-preview"}, "2024-12-01-preview"),
+        ({"headers": {"X-Team": "research"}}, "research"),
+        ({"headers": {"X-App": "statements"}}, "statements"),
+        ({"headers": {"X-Cost-Centre": "4711 0815"}}, "4711 0815"),
+        ({"base_url": "http://h/v1?team=risk%20research"}, "risk research"),
     ],
 )
 def test_what_is_no_secret_by_its_name_stays_in_replies(fields: dict[str, Any], value: str) -> None:
