@@ -124,9 +124,7 @@ def _added(settings: ClientSettings) -> dict[str, Any]:
     return {name: digests(values) for name, values in added.items() if values}
 
 
-_MODEL = re.compile(
-    r"(?:[-_.]|(?<=[a-z\d])(?=[DEM]))(?i:(?:deployment|engine|model)(?:[-_]?(?:id|name))?)$"
-)
+_MODEL = re.compile("(?i)(?:deployment|engine|model)(?:[-_]?(?:id|name))?$")
 
 
 def _routing(settings: ClientSettings) -> dict[str, str]:

@@ -96,8 +96,10 @@ def test_a_header_that_names_the_model_counts_as_it_is_written(
     monkeypatch.setenv("MODEL_OF_GATEWAY", "b")
     assert key(headers={"x-model": "${MODEL_OF_GATEWAY}"}).sha256 in found
     assert len(found) == 3
-    urls = ("llmModel=a", "llmModel=b", "mymodel=a", "mymodel=b")
-    assert len({key(base_url=f"http://host/v1?{url}").sha256 for url in urls}) == 3
+    urls = [f"{name}={value}" for name in ("llmModel", "mymodel", "GPUEngine") for value in "ab"]
+    assert len({key(base_url=f"http://host/v1?{url}").sha256 for url in urls}) == 6
+    named = [{name: value} for name in ("X-LLMModel", "X-AIModel") for value in "ab"]
+    assert len({key(headers=headers).sha256 for headers in named}) == 4
 
 
 def test_what_is_added_to_requests_may_be_secret_and_is_in_no_key() -> None:
