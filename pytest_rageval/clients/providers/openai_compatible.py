@@ -39,8 +39,12 @@ _ABOUT_TOKENS = ("max_tokens", "max_completion_tokens", "completion tokens", "in
 """Words of servers that refuse a request for its limit of tokens."""
 
 _FINISH: Mapping[str, FinishReason] = {
-    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
+    **dict.fromkeys(
+        ("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"
+    ),
     **dict.fromkeys(("content_filter", "safety", "recitation", "refusal", "sensitive"), "refused"),
+    **dict.fromkeys(("blocklist", "prohibited_content", "spii", "content_filtered"), "refused"),
+    "guardrail_intervened": "refused",
 }
 _BROKEN_OFF = re.compile(
     r"(?:[a-z]{3,20}_)?error|insufficient_system_resource|abort|aborted|cancelled|canceled"
