@@ -52,13 +52,14 @@ def check_chat(settings: ClientSettings, run: RunSettings) -> list[str]:
     Each text begins with the field it is about. Raises UnknownNameError for an unknown provider.
     """
     provider = CHAT_REGISTRY.get(settings.provider)
-    return [*_check_budget(settings, run), *_in_the_way(provider.check(settings), run)]
+    price = "{input: 0.15, output: 0.60}"
+    return [*_check_budget(settings, run, price), *_in_the_way(provider.check(settings), run)]
 
 
 def check_embedding(settings: ClientSettings, run: RunSettings) -> list[str]:
     """Return what is wrong with the settings of an embedding model, as ``check_chat`` does."""
     provider = EMBEDDING_REGISTRY.get(settings.provider)
-    problems = [] if provider.is_local else _check_budget(settings, run)
+    problems = [] if provider.is_local else _check_budget(settings, run, "{input: 0.02}")
     return [*problems, *_in_the_way(provider.check(settings), run)]
 
 
@@ -85,10 +86,10 @@ def _in_the_way(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
     return [problem for problem in problems if not (run.is_dry and problem.endswith(NOT_SET))]
 
 
-def _check_budget(settings: ClientSettings, run: RunSettings) -> list[str]:
+def _check_budget(settings: ClientSettings, run: RunSettings, price: str) -> list[str]:
     if run.budget_usd is None or settings.price is not None:
         return []
-    return ["price: needed for a budget; USD per million tokens, for example {input: 0.15}"]
+    return [f"price: needed for a budget; USD per million tokens, for example {price}"]
 
 
 class Clients:

@@ -116,9 +116,11 @@ def test_a_budget_needs_a_price() -> None:
     run = RunSettings(budget_usd=1.0)
     (problem,) = check_chat(ClientSettings("m"), run)
     assert problem.startswith("price: needed for a budget")
+    assert problem.endswith("{input: 0.15, output: 0.60}")  # without output, replies were free
     assert check_chat(ClientSettings("m", price=Price(0.1)), run) == []
     assert check_embedding(ClientSettings("m:f", provider="python"), run) == []
-    assert len(check_embedding(ClientSettings("m"), run)) == 1
+    (problem,) = check_embedding(ClientSettings("m"), run)
+    assert problem.endswith("{input: 0.02}")
 
 
 def test_replay_needs_no_key_but_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
