@@ -99,7 +99,8 @@ def read_credentials(settings: ClientSettings) -> Credentials:
     secrets += _other_secrets(settings)
     if settings.api_key_env:
         key = os.environ[settings.api_key_env].strip()
-        headers.setdefault("Authorization", f"Bearer {key}")
+        if "authorization" not in map(str.lower, headers):
+            headers["Authorization"] = f"Bearer {key}"
         secrets.append(key)
     in_messages = [*(headers[name] for name in plain), *query_secrets(settings.url.query)]
     return Credentials(headers, secrets, in_messages)

@@ -43,6 +43,14 @@ def test_the_key_comes_from_the_variable_that_is_named() -> None:
     assert KEY not in repr(credentials)
 
 
+def test_a_header_of_the_users_own_takes_the_place_of_the_key() -> None:
+    """However it is spelled: a request with two was refused. The key is hidden all the same."""
+    headers = {"authorization": "Basic ${JUDGE_KEY}"}
+    credentials = read_credentials(ClientSettings("m", api_key_env="JUDGE_KEY", headers=headers))
+    assert credentials.headers == {"authorization": f"Basic {KEY}"}
+    assert credentials.scrub(KEY.encode()) == b"***"
+
+
 def test_without_a_named_variable_no_key_is_sent() -> None:
     assert read_credentials(ClientSettings("m")).headers == {}
 
