@@ -64,6 +64,7 @@ _BAD_KEY = (
     "invalid_api_key",
 )
 _MOST_TOKENS = 10**9
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _NEVER = (501, 505, 508, 510, 511)
 """The statuses of a server that will never be able to answer this."""
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection_failed")
@@ -266,18 +267,22 @@ def usage_of(counts: Sequence[int | None], texts: Sequence[str], reply: str) -> 
     return Usage(prompt, completion, calls=1)
 
 
-def stated_tokens(answer: Mapping[str, Any], *names: str) -> list[int | None]:
-    """Return these counts in the ``usage`` of an answer.
+def stated_tokens(answer: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the tokens of prompt and completion in the ``usage`` of an answer.
 
-    None for one that is missing, or an impossible number. The first name is of the prompt's tokens:
-    if its count is 0, as some gateways say, all are None.
+    None for one that is missing, or an impossible number. The first is of the prompt's tokens: if
+    it is 0, as some gateways say, both are None. Thinking may be counted in the total alone.
     """
     usage = answer.get("usage")
-    counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]
-    said = [
+    counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in _COUNTS]
+    prompt, completion, total = (
         count if type(count) is int and 0 <= count <= _MOST_TOKENS else None for count in counts
-    ]
-    return said if said[0] != 0 else [None] * len(said)  # a prompt has tokens
+    )
+    if prompt == 0:  # a prompt has tokens
+        return None, None
+    if prompt and completion is not None and total is not None:
+        completion = max(completion, total - prompt)
+    return prompt, completion
 
 
 def _has_no_credit(status: int, said_lower: str, codes: set[str]) -> bool:

@@ -151,14 +151,14 @@ class OpenAIChat:
             raise self._endpoint.odd_answer("calls of tools, and no text")
         if _BROKEN_OFF.fullmatch(reason) or choice.get("error"):
             raise self._endpoint.odd_answer(f"a reply that was broken off (finish_reason {reason})")
-        counts = stated_tokens(answer, "prompt_tokens", "completion_tokens")
+        counts = stated_tokens(answer)
         return Reply(
             text=str(refusal) if refusal else text,
             usage=usage_of(counts, [turn.content for turn in messages], text),
             latency_s=latency_s,
             model=str(answer.get("model") or self._settings.model),
             finish_reason="refused" if refusal else _FINISH.get(reason, "stop"),
-            is_counted=None not in counts,
+            is_counted=None not in counts and (counts[1] != 0 or not text),
         )
 
 
@@ -186,7 +186,7 @@ class OpenAIEmbeddings:
                 self._has_base64 = False
                 raise AskAgain(error) from error
             raise
-        counts = stated_tokens(answer, "prompt_tokens", "completion_tokens")
+        counts = stated_tokens(answer)
         usage = usage_of(counts, texts, "")
         return Vectors(self._vectors(answer, len(texts)), usage, counts[0] is not None)
 

@@ -312,6 +312,28 @@ def test_usage_that_is_no_count_is_estimated(
     assert ask("How good is it??").usage == Usage(4, 2, calls=1)
 
 
+@pytest.mark.parametrize(
+    ("counts", "completion", "is_counted"),
+    [
+        ((100, 100, 5000), 4900, True),  # it thought, which the total alone tells
+        *[((100, 100, total), 100, True) for total in (200, 150, 0, None, "5000", -1, 10**10)],
+        *[((100, 0, 5000), 4900, True), ((100, 0, 100), 2, False), ((100, 0, None), 2, False)],
+        *[((0, 100, 5000), 2, False), ((100, None, 5000), 2, False)],
+    ],
+)
+def test_a_total_tells_what_the_tokens_of_the_reply_leave_out(
+    counts: tuple[Any, ...], completion: int, is_counted: bool,
+    server: FakeOpenAI, ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The 8 characters of the reply are about 2 tokens; 0 tokens for them are none that count."""
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    message = {"message": {"content": "x" * 8}}
+    answer = {"choices": [message], "usage": dict(zip(names, counts, strict=True))}
+    monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
+    reply = ask()
+    assert (reply.usage.completion_tokens, reply.is_counted) == (completion, is_counted)
+
+
 def test_an_index_may_be_text(server: FakeOpenAI, settings: Settings, within: Within) -> None:
     """As text, "10" comes before "2": the vectors would be those of other texts."""
     server.options.index = str
