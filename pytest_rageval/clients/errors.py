@@ -38,7 +38,8 @@ class ClientError(RagevalError):
     answers with HTTP 503, ``may_be_starting``. ``status`` is that of HTTP, 0 without one; ``said``
     is the server's own message in lower case: it tells a provider that sent an optional parameter
     whether that is the one refused. ``last_resort`` is called before the call is given up, and
-    returns whether it is worth another request, put differently.
+    returns whether it is worth another request, put differently. ``billed`` are the tokens, of
+    prompt and reply, that the server states for a reply that is none.
     """
 
     uses_up_a_retry = True
@@ -57,6 +58,7 @@ class ClientError(RagevalError):
         self.status = 0
         self.said = ""
         self.last_resort: Callable[[], bool] = lambda: False
+        self.billed: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         if self.attempts == 1 and not self.gave_up:

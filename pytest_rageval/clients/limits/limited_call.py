@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from pytest_rageval.clients.accounting import Ledger, current_purpose
 from pytest_rageval.clients.base import Usage
-from pytest_rageval.clients.errors import CallTimeoutError, NotAskedError
+from pytest_rageval.clients.errors import CallTimeoutError, ClientError, NotAskedError
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.settings import ClientSettings, Price
@@ -100,6 +100,10 @@ class LimitedModel:
                 # The server may have worked on it: what that may have cost is counted.
                 self._count_lost(estimate)
                 self.was_late_alone |= late.is_alone
+                raise
+            except ClientError as odd:
+                if odd.billed is not None:
+                    self._ledger.count(self._priced(Usage(*odd.billed, calls=1)))
                 raise
             usage = self._priced(answer.usage)
             self._ledger.count(usage)

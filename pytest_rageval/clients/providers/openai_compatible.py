@@ -82,7 +82,13 @@ class OpenAIChat:
             raise
         if request.schema is not None:
             self._forms.works()
-        return self._reply(request.messages, answer, latency_s)
+        try:
+            return self._reply(request.messages, answer, latency_s)
+        except ClientError as odd:
+            prompt, completion = stated_tokens(answer)
+            if prompt is not None and completion is not None:
+                odd.billed = prompt, completion
+            raise
 
     async def aclose(self) -> None:
         """Close the connections."""

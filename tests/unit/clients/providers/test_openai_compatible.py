@@ -137,6 +137,22 @@ def test_what_ends_a_reply_is_told_in_the_words_of_many_servers(
     assert finish in within(ask)
 
 
+def test_a_reply_that_is_none_costs_what_the_server_states(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """A budget meets it. 20 characters are 5 tokens, the 8 of the reply 2, half of them 1."""
+    server.options.answer = lambda body: "12345678"
+    server.then("broken_off", "no_choices", "500", "error_in_200")
+
+    async def ask(clients: Clients) -> Usage:
+        chat = clients.direct_chat(settings(retries=3, price=Price(1.0, 10.0)))
+        with pytest.raises(ServerError):
+            await chat.complete([Message("user", "x" * 20)])
+        return clients.usage
+
+    assert within(ask) == Usage(10, 4, calls=2, cost_usd=pytest.approx(50e-6))
+
+
 @pytest.mark.parametrize("fault", ["no_usage", "zero_usage"])
 def test_without_usage_figures_tokens_are_estimated_not_zero(
     fault: str, server: FakeOpenAI, ask: Callable[..., Reply]
