@@ -254,7 +254,8 @@ def _first_words(body: Mapping[str, Any]) -> str:
 
 
 def _completion(body: Mapping[str, Any], content: str) -> dict[str, Any]:
-    prompt_tokens, completion_tokens = len(prompt_of(body)) // 4, len(content) // 4
+    prompt_tokens = len(prompt_of(body)) // 4
+    completion_tokens = max(len(content) // 4, len(content[:1]))  # a text has some
     message = {"role": "assistant", "content": content}
     return {
         "id": "chatcmpl-fake",
