@@ -62,6 +62,13 @@ class ChatOptions(ModelSpec, TargetOptions):
         """The fields of a row that the model is shown."""
         return Template([self.system, self.prompt]).fields | {HISTORY}
 
+    @property
+    def doubt(self) -> str:
+        """What is said where all rows ask alike, or "". Messages before the question may differ."""
+        if Template([self.system, self.prompt]).fields:
+            return ""
+        return "neither prompt nor system names a field of the row, such as {question}"
+
     def priced(self, limits: ClientSettings) -> ClientSettings:
         """Return the limits with the price of the model, and the most tokens of an answer."""
         own = self.settings(limits)
@@ -148,7 +155,9 @@ _ROLES: Final[Mapping[str, Literal["system", "user", "assistant"]]] = {
 def _make(options: ChatOptions, context: TargetContext) -> Target:
     from pytest_rageval.clients.clients import check_chat
 
-    _ = options.fields  # raises for a place that is no field
+    for name in sorted(Template([options.system, options.prompt]).variables):
+        hint = f"a field of the row, such as {{question}}, stands without '$': {{{name}}}"
+        raise TargetError(f"${{{name}}}: prompts take no variables of the environment; {hint}")
     settings = options.settings(context.settings)
     if not context.asks_nobody and not installed("aiohttp"):
         require("aiohttp", extra="judge", purpose="a target of type chat")

@@ -84,7 +84,7 @@ def _bound(
     _check_version(binding, spec)
     _check_columns(binding, plan, columns)
     _check_history(binding, spec)
-    if doubt := getattr(options, "doubt", ""):  # only a service over HTTP has one
+    if doubt := getattr(options, "doubt", ""):  # services over HTTP and models have one
         binding.warnings.append(f"target: {doubt}")
     context = _context(binding, spec, plan)
     if plan.fixture is not None and definition.from_value is not None:

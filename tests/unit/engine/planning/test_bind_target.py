@@ -103,6 +103,9 @@ def test_a_mistake_is_one_problem_at_its_line(problems: Problems, text: str, mes
 @pytest.mark.parametrize(
     ("keys", "warning"),
     [
+        ("prompt: 'Ask: {{question}}'", "neither prompt nor system names a field of the row, such"),
+        ("prompt: 'Go on.', system: 'As a clerk: {question}'", None),
+        ("prompt: '{metadata.lang}'", None),
         ("query: {doc: '{doc_name}'}", "{question}: url or query name another field, so it is not"),
         ("query: {l: '{metadata.lang}'}", "write it into body (or 'body: {}', if it is asked"),
         ("method: GET, query: {l: '{metadata.lang}'}", "write it into query"),
@@ -121,7 +124,8 @@ def test_a_target_that_is_never_told_the_question_is_a_warning(
     plan: Make, keys: str, warning: str | None
 ) -> None:
     """A column may hold it in other words; but no body is sent where the query names one."""
-    text = f"conversation: true\ntarget: {{url: 'http://h', {keys}}}"
+    system = "model: m, base_url: 'http://h/v1'" if "prompt" in keys else "url: 'http://h'"
+    text = f"conversation: true\ntarget: {{{system}, {keys}}}"
     found = [one for one in plan(HEAD + text).info.warnings if ": target: " in one]
     assert [str(warning) in one for one in found] == [True] * (warning is not None)
 
