@@ -216,6 +216,7 @@ class TargetPlan(Value, frozen=True):
     """Whether the scenario has it sent."""
     takes_history: bool = True
     """Whether the target has a place for it."""
+    doubt: str = ""  # said of a function that is handed nothing of a row
     hints: Mapping[str, str] = field(default_factory=dict)
     """What to say where the target returns nothing for a field, so that the row's value stays, by
     field; and where it returns citations that are not read, by their name in its answer.
@@ -241,7 +242,8 @@ class TargetPlan(Value, frozen=True):
             identity, takes = {**identity, **target.identity}, target.takes_history
         if self.has_history and not takes:
             raise TargetError(f"{self.shown}: {NOT_SENT}")
-        return replace(self, make=lambda: target, identity=identity, takes_history=takes)
+        made = replace(self, make=lambda: target, identity=identity, takes_history=takes)
+        return replace(made, doubt=getattr(target, "doubt", ""))
 
     def asked(self, sample: Sample) -> Sample:
         """Return the sample as the target sees it: history only if sent, and no ``context_ids``."""

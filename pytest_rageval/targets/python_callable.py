@@ -57,7 +57,8 @@ class CallableTarget:
 
     ``options`` go to every call by name; errors do not show those whose names sound like secrets.
     ``identity`` tells the function from others, and ``takes_history`` says whether it is handed the
-    messages before the question. ``check`` is called after each answer, and may refuse it.
+    messages before the question; ``doubt`` is said of one that is handed nothing of a row. ``check``
+    is called after each answer, and may refuse it.
     Raises TargetError for what is no function, or has parameters that no sample can fill.
     """
 
@@ -72,7 +73,7 @@ class CallableTarget:
             kind = type(function).__name__
             raise TargetError(f"is {shorten(repr(function))} ({kind}), expected a function")
         self._function = function
-        self._arguments, self.takes_history = arguments_of(function, options)
+        self._arguments, self.takes_history, self.doubt = arguments_of(function, options)
         self.identity = identity
         self._check = check
         self._redact = Redactor(named_secrets(dict(options)))

@@ -182,22 +182,23 @@ Arguments = Callable[[Sample], tuple[list[Any], dict[str, Any]]]
 
 def arguments_of(
     function: Callable[..., object], options: Mapping[str, Any]
-) -> tuple[Arguments, bool]:
+) -> tuple[Arguments, bool, str]:
     """Return how ``function`` is called for a sample, and whether it gets the history.
 
     That is: the messages before the question, or the sample with them. ``options`` go to every call
-    by name; to a parameter that is filled by position alone, in its place.
+    by name; to a parameter that is filled by position alone, in its place. Last comes what is to be
+    said where no parameter gets anything of the sample, or "".
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
     of a sample, that field; the only other one without a default, the question, unless a parameter
-    gets that or the sample. ``history`` keeps its default in a first turn. A function that does not
-    say its parameters gets the question. Raises TargetError for a parameter that nothing fills and
-    for an option without a parameter.
+    gets that or the sample. ``history`` keeps its default in a first turn; so do others, and ``*args``
+    get nothing. A function without any signature gets the question. Raises TargetError for a
+    parameter that nothing fills and for an option without a parameter.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions in C do not say
-        return (lambda sample: ([question_of(sample)], own(dict(options)))), False
+        return (lambda sample: ([question_of(sample)], own(dict(options)))), False, ""
     _check_options(signature, options)
     sources = _sources([part for name, part in signature.parameters.items() if name not in options])
     positional, of_rest = _by_position(signature, options)
@@ -214,7 +215,8 @@ def arguments_of(
         by_position = [filled.pop(one.name, one.default) for one in positional[:last]]
         return by_position, {**filled, **{name: given[name] for name in of_rest}}
 
-    return arguments, any(source in (SAMPLE, HISTORY) for _, source in sources)
+    doubt = "" if sources else "no parameter receives a field of the row; call one 'question'"
+    return arguments, any(source in (SAMPLE, HISTORY) for _, source in sources), doubt
 
 
 def _by_position(

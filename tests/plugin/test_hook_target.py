@@ -44,6 +44,16 @@ def test_it_takes_the_place_of_the_scenarios_own(project: Project) -> None:
     assert project.results("qb")["samples"][0]["answer"] == "own"
 
 
+def test_a_function_that_is_handed_nothing_of_a_row_is_a_warning(project: Project) -> None:
+    project.conftest("""
+    def pytest_rageval_target(config, scenario):
+        return lambda query="", top_k=3: "Paris acme"
+    """)
+    project.scenario(SCENARIO)
+    text = project.pytest().stdout.str()
+    assert "hook pytest_rageval_target: no parameter receives a field of the row; call one" in text
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("hook", "said"),

@@ -69,7 +69,8 @@ class TargetClient:
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing anything."""
         problem = self._cache.problem if self._cache is not None else None
-        return (*([problem] if problem else []), *self._hints.values())
+        doubt = self._plan.doubt and f"{self._plan.shown}: {self._plan.doubt}"
+        return (*filter(None, (problem, doubt)), *self._hints.values())
 
     async def answer(self, sample: Sample, order: int) -> TargetReply:
         """Return the sample with its answer or error; the lowest ``order`` gets a slot first."""

@@ -110,6 +110,30 @@ def test_a_function_may_be_of_any_kind_with_any_fields(
     assert ask(function).text == text
 
 
+def _traced(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **rest: function(*args, **rest)
+
+
+@pytest.mark.parametrize(
+    ("function", "is_told"),
+    [
+        (lambda query="", top_k=3: query, False),
+        (_traced(lambda query=None: str(query)), False),
+        (lambda: "constant", False),
+        (lambda question="": question, True),
+        (lambda metadata=None: "", True),
+        (lambda sample=None: "", True),
+        (lambda query, top_k=3: query, True),
+        (str.strip, True),
+        (str, True),  # it may not say its parameters
+    ],
+)
+def test_a_function_that_is_handed_nothing_of_a_row_is_told(function: Any, is_told: bool) -> None:
+    """Its answers are to no question: what must not be in them was not."""
+    said = "" if is_told else "no parameter receives a field of the row; call one 'question'"
+    assert CallableTarget(function).doubt == said
+
+
 def test_a_parameter_annotated_as_a_sample_gets_it() -> None:
     def answer(row: Sample) -> str:
         return row.id
