@@ -57,8 +57,8 @@ class CallableTarget:
 
     ``options`` go to every call by name; errors do not show those whose names sound like secrets.
     ``identity`` tells the function from others, and ``takes_history`` says whether it is handed the
-    messages before the question; ``doubt`` is said of one that is handed nothing of a row. ``check``
-    is called after each answer, and may refuse it.
+    messages before the question; ``doubt`` is said of one that is handed nothing of a row.
+    ``check`` is called after each answer, and may refuse it.
     Raises TargetError for what is no function, or has parameters that no sample can fill.
     """
 

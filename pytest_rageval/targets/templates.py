@@ -191,9 +191,9 @@ def arguments_of(
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
     of a sample, that field; the only other one without a default, the question, unless a parameter
-    gets that or the sample. ``history`` keeps its default in a first turn; so do others, and ``*args``
-    get nothing. A function without any signature gets the question. Raises TargetError for a
-    parameter that nothing fills and for an option without a parameter.
+    gets that or the sample. ``history`` keeps its default in a first turn; other defaults
+    stay, and ``*args`` get nothing. A function without any signature gets the question. Raises
+    TargetError for a parameter that nothing fills and for an option without a parameter.
     """
     try:
         signature = inspect.signature(function)

@@ -111,7 +111,10 @@ def test_a_function_may_be_of_any_kind_with_any_fields(
 
 
 def _traced(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args, **rest: function(*args, **rest)
+    def inner(*args: Any, **rest: Any) -> Any:
+        return function(*args, **rest)
+
+    return inner
 
 
 @pytest.mark.parametrize(
