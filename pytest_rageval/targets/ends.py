@@ -59,11 +59,9 @@ _FIRST_OF = ("choices", "candidates", "outputs", "results")
 """The lists whose first item says why a model stopped."""
 _MOST_NESTED = 6
 _CUT_SHORT = one_of(
-    """
-    error filter filtered safety abort aborted cancel canceled cancelled block blocked blocklist
-    refusal toxic insufficient network recitation spii sensitive prohibited malformed interrupted
-    timeout guardrail armor
-    """
+    "error filter filtered safety abort aborted cancel canceled cancelled block blocked blocklist "
+    "refusal toxic insufficient network recitation spii sensitive prohibited malformed interrupted "
+    "timeout guardrail armor"
 )
 """Words of the reason for which an answer ends in its midst, not where the model would end it."""
 _SHORT_OF_GEMINI = one_of("other language")
@@ -82,8 +80,8 @@ _OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_tur
 """The reasons of an answer that goes on."""
 
 _FAILED = one_of(
-    "error errors failed failure incomplete abort aborted cancelled canceled expired exception "
-    "interrupt interrupted rejected timeout tripwire"
+    "error errors errored fail failed failure fatal incomplete abort aborted cancelled canceled "
+    "expired exception interrupt interrupted rejected timeout tripwire"
 )
 """The last word of types of what failed or broke off."""
 
@@ -97,6 +95,7 @@ _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorM
 _WRONG = ("is_error", "isError")
 _DID = re.compile(r"(?:done|created|completed?|finished|(?:操作|处理|请求|执行)?(?:完成|完毕))\W*$")
 """The end of a message of success."""
+_UNDONE = re.compile(r"(\b|_)(?:not?|un|without|\w+n't)[ _]?(?:been )?success|[不没未][有能]?成功")
 _RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:\w+_)?(?:error|exception)\b(?: code)? ?[\]:]|traceback )")
 Steps = tuple[str | int, ...]
 Reasons = list[tuple[str, str]]
@@ -405,7 +404,7 @@ def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
     for name in _CODES:
         code = data.get(name)
         is_own = name.startswith("err")
-        is_sure = is_own or (isinstance(code, int) and 400 <= code < 600) or not has_text
+        is_sure = is_own or re.fullmatch(r"[45]\d\d", str(code)) or not has_text
         is_bad = is_sure and _is_bad_code(code, 1 if is_own else 400)
         if is_bad and (is_said or (is_own and data.get("text"))):
             return True
@@ -428,7 +427,7 @@ def _is_bad_code(code: object, least: int) -> bool:
 
 
 def _is_fine(said: object) -> bool:
-    text = str(said).lower()
+    text = _UNDONE.sub("no", str(said).lower())
     return is_no_error(said) or "success" in text or "成功" in text or bool(_DID.match(text))
 
 
@@ -444,5 +443,7 @@ def _is_short(reason: str) -> bool:
 
 
 def _has_failed(name: str) -> bool:
-    found = WORD.findall(name)
-    return bool(found) and found[-1].lower() in _FAILED
+    """Return whether a type, such as ``ErrorEvent``, is of a failure; "non_fatal" is not."""
+    words = [word.lower() for word in WORD.findall(name)]
+    last = [word for word in words if word not in ("event", "occurred")][-2:]
+    return bool(last) and last[-1] in _FAILED and last[0] != "non"

@@ -144,6 +144,10 @@ def _sse(*events: Any) -> str:
             _sse({"token": "Refunds "}, {"choices": [{"delta": {}, "finish_reason": "error"}]}),
             "an error: .*finish_reason",
         ),
+        *(
+            (_sse({"token": "Refunds "}, {"type": kind, "text": "busy"}), "an error: .*busy")
+            for kind in ("error_event", "ErrorEvent", "error_occurred", "errored", "fail", "fatal")
+        ),
         (_sse({"token": "Refunds "}) + "event: error\ndata: busy\n\n", "an error: busy"),
         (_sse({"token": "Refunds "}) + 'data: {"token": " but\n\n', "stream with broken JSON"),
         (_sse({"contexts": ["a"]}, {"usage": {}}), "a stream in which no event has an answer"),
@@ -283,6 +287,10 @@ def test_an_answer_that_is_missing_is_none(paths: dict[str, str]) -> None:
         {"code": "A0000", "message": "处理完毕。"},
         {"code": 201, "message": "Created"},
         {"code": "S0001", "message": "Completed."},
+        {"code": 500, "message": "is_success"},
+        {"code": "500", "message": "SUCCESS_OK"},
+        {"code": 500, "message": "No error, successful"},
+        {"code": 500, "message": "没有错误，操作成功"},
     ],
 )
 def test_an_empty_answer_of_a_service_that_succeeded_is_one(said: dict[str, Any]) -> None:
