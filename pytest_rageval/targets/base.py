@@ -292,8 +292,7 @@ _NO_ERROR = frozenset({"", "0", "200", "none", "null", "ok", "success", "false",
 
 
 def _refuse_deep(value: object) -> None:
-    reason = excess(value)
-    if reason:
+    if reason := excess(value):
         raise TargetError(f"returned a value {reason}")
 
 
@@ -318,14 +317,15 @@ def named_fields(value: object) -> Mapping[str, Any] | None:
 
 
 def _named(found: Mapping[str, Any], field: str) -> str | None:
-    return next((name for name in FIELD_ALIASES[field] if name in found), None)
+    names = [name for name in FIELD_ALIASES[field] if name in found]
+    filled = (name for name in names if found[name] is not None and field != "answer")
+    return next(filled, names[0] if names else None)
 
 
 def _from_fields(found: Mapping[str, Any]) -> Answer:
     names = {field: _named(found, field) for field in _PARTS}
-    text, given = _value(found, names["answer"]), _value(found, names["contexts"])
+    text, given, retrieved = (_value(found, names[part]) for part in _PARTS)
     contexts, docs, ids = _contexts(given, found.get("context_docs"))
-    retrieved = _value(found, names["retrieved_ids"])
     used = {*names.values(), "context_docs"}
     extra = {name: json_plain(part) for name, part in found.items() if name not in used}
     return Answer(
@@ -377,14 +377,13 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
     # A search may return ids without a text, in their places.
     placed = [part for part in parts if part.text or part.doc_id is not None]
     ids = [part.doc_id for part in placed if part.doc_id is not None]
-    every_one_has_an_id = len(ids) == len(placed)  # of nothing found, too
     # Blank ones beside others keep their places, for citations; ``with_texts`` leaves them out.
     parts = parts if any(part.text for part in parts) else []
     docs = tuple(part.doc for part in parts)
     return (
         tuple(part.text for part in parts),
         docs if not docs or any(doc is not None for doc in docs) else None,
-        tuple(ids) if every_one_has_an_id else None,
+        tuple(ids) if len(ids) == len(placed) else None,  # of nothing found, too
     )
 
 
@@ -416,7 +415,8 @@ def _context(part: Any, at: int) -> _Context:
         keys = f"{', '.join(map(repr, _TEXT_KEYS[:-1]))} or {_TEXT_KEYS[-1]!r}"
         message = f"its context {at + 1} is a {type(part).__name__} without a text"
         raise TargetError(f"{message}; expected a text, or one under {keys}")
-    doc = _get(part, _DOC_KEYS) or _get(metadata, _DOC_KEYS)
+    doc = _get(part, _DOC_KEYS) or _get(metadata, _DOC_KEYS, is_filled=True)
+    doc = doc or _get(part, _DOC_KEYS, is_filled=True)
     doc_id = _get(part, _ID_KEYS, is_filled=True)
     doc_id = _get(part, _ID_KEYS) if doc_id is None else doc_id
     return _Context(text, *(None if name is None else str(name) for name in (doc, doc_id)))

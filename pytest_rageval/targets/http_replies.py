@@ -35,16 +35,19 @@ _TAG = re.compile(r"(?i)<(?:!doctype|html|head|body|title|div|p|br|h1|script)\b"
 _BEGINS_SSE = re.compile(r"(?:event:.*\r?\n)?data: *\{.*\}\r?\n\r?\n")
 _OTHER_FIELDS = {
     name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
-    for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS)
+    for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS, "cost_usd")
 }
+_CUT = re.compile("^\ufffd{1,3}|\ufffd$")
+"""What a service leaves of a character where it cuts a text by its bytes."""
 
 
 class ReplyReader:
     """Reads replies; ``paths`` are what the scenario names for ``answer``, ``contexts`` and so on.
 
     Fields without a path are taken from the top of the reply, by the names that data sets use.
-    Everything else at the top becomes ``extra``. ``events`` are the types of the events of a stream
-    that have parts of the answer, empty for those that are known.
+    Everything else at the top becomes ``extra``; of a stream, citations, confidence and
+    ``cost_usd`` alone. ``events`` are the types of the events of a stream that have parts of the
+    answer, empty for those that are known.
     """
 
     def __init__(self, paths: Mapping[str, JsonPath], events: Iterable[str] = ()) -> None:
@@ -54,11 +57,14 @@ class ReplyReader:
     def read(self, reply: HttpReply) -> Answer:
         """Return the answer; raise TargetError where the reply is none."""
         answer = self._read(reply)
-        if "\ufffd" in (answer.text or "") and "\ufffd".encode() not in reply.body:
-            raise TargetError(
-                "replied an answer in bytes that are no UTF-8; have the server name their charset, "
-                "like Content-Type: application/json; charset=gbk"
-            )
+        if "\ufffd" in reply.text and "\ufffd".encode() not in reply.body:
+            parts = [answer.text, *(_CUT.sub("", text) for text in answer.contexts or ())]
+            parts += [*(answer.context_docs or ()), *(answer.retrieved_ids or ())]
+            if any("\ufffd" in (part or "") for part in parts):
+                raise TargetError(
+                    "replied bytes that are no UTF-8; have the server name their charset, "
+                    "like Content-Type: application/json; charset=gbk"
+                )
         return answer
 
     def _read(self, reply: HttpReply) -> Answer:
@@ -159,7 +165,7 @@ def _continued(name: str, before: Any, now: Any) -> Any:
     as after reranking. An empty value changes nothing. Raises TargetError for a list that drops
     some and adds others: which of the two counts is not known.
     """
-    if name == "confidence":
+    if name in ("confidence", "cost_usd"):
         return now
     old = [] if before is None else before if isinstance(before, list) else [before]
     if not isinstance(now, list):
@@ -180,10 +186,11 @@ def _continued(name: str, before: Any, now: Any) -> Any:
 
 
 def _first_of(paths: Iterable[JsonPath], data: Any) -> Any:
-    """Return the value at the first path that exists in the event, None if none does."""
+    """Return the first value that is not null at one of the paths in the event, else None."""
     for path in (one for one in paths if may_lead(one, data)):
         with suppress(LostPathError):
-            return path.pick(data)
+            if (value := path.pick(data)) is not None:
+                return value
     return None
 
 
@@ -252,7 +259,8 @@ def _is_object(line: str) -> bool:
 def json_of(reply: HttpReply) -> Any:
     """Return the JSON of a reply, else its text. Of a text or page, only an object counts as JSON.
 
-    Raises TargetError for nothing, for a page, for broken JSON, and for bytes that are no text.
+    Raises TargetError for nothing, for a page of the type text/html, for broken JSON, and for bytes
+    that are no text.
     """
     kind, text = reply.content_type.lower(), reply.text
     if not reply.body.strip():

@@ -114,6 +114,8 @@ def test_contexts_name_their_documents_and_ids() -> None:
             {"text": "a", "id": "1", "source": "", "title": "T", "metadata": {"source": "s"}},
             ("a", "s", "1"),
         ),
+        ({"text": "a", "id": "1", "doc_name": "", "source": "s"}, ("a", "s", "1")),
+        ({"text": "a", "id": "1", "meta": {"source": "", "title": "s"}}, ("a", "s", "1")),
         ({"content": "\n", "contents": "b", "id": "1"}, ("b", None, "1")),
         ({"text": "a", "id": "", "doc_id": "2"}, ("a", None, "2")),
         ({"text": "a", "id": " ", "doc_id": None, "chunk_id": 7}, ("a", None, "7")),
@@ -129,6 +131,15 @@ def test_a_blank_part_of_a_context_is_no_part(context: Any, read: tuple[Any, ...
         assert (found.contexts[1], docs[1]) == read[:2]
         found = answer_of({"answer": "x", "contexts": [one]})
         assert found.retrieved_ids == (read[2],)
+
+
+def test_a_name_that_has_null_leaves_the_place_to_another_but_for_the_answer() -> None:
+    found = answer_of({"answer": "x", "contexts": None, "retrieved_contexts": ["a"]})
+    assert found.contexts == ("a",)
+    found = answer_of({"answer": "x", "retrieved_ids": None, "retrieved_context_ids": ["7"]})
+    assert found.retrieved_ids == ("7",)
+    with pytest.raises(TargetError, match="returned None as its answer"):
+        answer_of({"answer": None, "response": "x"})
 
 
 def test_contexts_are_read_as_those_of_a_data_set() -> None:

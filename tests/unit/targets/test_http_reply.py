@@ -191,8 +191,10 @@ def test_tokens_of_one_name_are_joined_unless_they_grow(tokens: list[str], answe
 
 def test_a_stream_says_citations_and_confidence() -> None:
     """[A21] As a reply in JSON does."""
-    found = read("text/event-stream", _sse({"token": "a"}, {"citations": [2], "confidence": 0.5}))
-    assert (found.extra["citations"], found.extra["confidence"]) == ([2], 0.5)
+    costs = [{"cost_usd": 0.1}, {"cost_usd": 0.3}, {"cost_usd": None}]
+    told = {"citations": None, "cited_ids": [2], "confidence": 0.5}
+    found = read("text/event-stream", _sse({"token": "a"}, told, *costs))
+    assert found.extra == {"citations": [2], "confidence": 0.5, "cost_usd": 0.3}
 
 
 def test_thoughts_and_calls_are_no_part_of_an_answer() -> None:
@@ -229,6 +231,31 @@ def test_bytes_that_are_no_utf_8_are_no_answer(kind: str) -> None:
     with pytest.raises(TargetError, match="no UTF-8; have the server name their charset"):
         ReplyReader({}).read(HttpReply(200, {"Content-Type": kind}, said.encode("gbk")))
     assert read("application/json", '{"answer": "5 \ufffd"}').text == "5 \ufffd"
+    assert read("application/json", r'{"answer": "5 \ufffd"}').text == "5 \ufffd"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"contexts": ["退款需要五天"]},
+        {"contexts": ["a"], "context_docs": ["五"]},
+        {"retrieved_ids": ["五"]},
+    ],
+)
+def test_contexts_and_ids_in_bytes_that_are_no_utf_8_are_none(part: dict[str, Any]) -> None:
+    """They were found nowhere, beside an answer in ASCII."""
+    said = json.dumps({"answer": "OK", **part}, ensure_ascii=False)
+    with pytest.raises(TargetError, match="no UTF-8; have the server name their charset"):
+        ReplyReader({}).read(
+            HttpReply(200, {"Content-Type": "application/json"}, said.encode("gbk"))
+        )
+
+
+def test_a_context_may_be_cut_within_a_character() -> None:
+    cut = "退款需要五天".encode()[1:-1]
+    body = b'{"answer": "OK", "contexts": ["' + cut + b'"]}'
+    found = ReplyReader({}).read(HttpReply(200, {"Content-Type": "application/json"}, body))
+    assert found.contexts == ("\ufffd\ufffd款需要五\ufffd",)
 
 
 @pytest.mark.parametrize(
