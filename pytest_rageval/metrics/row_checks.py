@@ -23,6 +23,7 @@ from pydantic import Field
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.codec import LimitError
 from pytest_rageval.text.row_checks import Check, checks_of, included
 
 
@@ -46,7 +47,8 @@ class RowChecks:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the share in 0..1 by weight, with the checks that the answer fails.
 
-        An error where a pattern is slow, or a latency is not known: no check counts then.
+        An error where a pattern is slow, a latency is not known, or an answer has too many braces
+        for ``not-contains-json``: no check counts then.
         """
         checks, answer = self._checks(sample, self._ignore_case), sample.answer or ""
         if not answer.strip() and not any(check.is_of_nothing for check in checks):
@@ -55,7 +57,7 @@ class RowChecks:
             passed = [check.passes(answer, self._search, context.latency_s) for check in checks]
             failed = [check for check, passes in zip(checks, passed, strict=True) if not passes]
             shown = [self._display(check, answer, context.latency_s) for check in failed]
-        except SlowPatternError as error:
+        except (SlowPatternError, LimitError) as error:
             return Score(self._name, None, error=str(error))
         if None in passed:
             return Score(self._name, None, error="no latency: the answer was not asked for now")

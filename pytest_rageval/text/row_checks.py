@@ -56,7 +56,10 @@ class Check:
         return self.kind == "equals" and self.value == "" and not self.is_not
 
     def passes(self, answer: str, search: Search, latency_s: float | None = None) -> bool | None:
-        """Return whether the answer passes; None where the time that it took is not known."""
+        """Return whether the answer passes; None where the time that it took is not known.
+
+        Raises LimitError where ``not-contains-json`` cannot look at all of it.
+        """
         if self.kind == _LATENCY:
             return None if latency_s is None else bool(latency_s <= self.value)
         return self._holds(_nfc(answer), search) != self.is_not
@@ -70,7 +73,8 @@ class Check:
             return _has(answer, self.value, at_start=True)
         if self.kind == "equals":
             return _equals(answer, self.value)
-        values = [_json(answer)] if self.kind == "is-json" else _objects(answer)
+        is_whole = self.kind == "is-json"
+        values = [_json(answer)] if is_whole else _objects(answer, must_end=self.is_not)
         return any(
             value is not _NO_JSON and misfit(value, self.value, search) is None for value in values
         )
@@ -341,13 +345,20 @@ def _json(text: str) -> Any:
         return _NO_JSON
 
 
-def _objects(text: str) -> Iterable[Any]:
-    """Yield the outermost objects of a text that are strict JSON."""
+def _objects(text: str, *, must_end: bool) -> Iterable[Any]:
+    """Yield the outermost objects of a text that are strict JSON.
+
+    Not all, if there are too many braces or one is too deep: LimitError if they ``must_end``.
+    """
     at = failures = 0
-    while failures < _MOST_OBJECTS and (start := text.find("{", at)) >= 0:
+    while (start := text.find("{", at)) >= 0:
         try:
+            if failures == _MOST_OBJECTS:
+                raise LimitError(f"only {_MOST_OBJECTS} opening braces without JSON are tried")
             found, at = read_json_at(_DECODER, text, start)
-        except LimitError:  # a part of it is none of the outermost
+        except LimitError as error:  # a part of it is none of the outermost
+            if must_end:
+                raise LimitError(f"not-contains-json: not known: {error}") from None
             return
         except ValueError:
             at, failures = start + 1, failures + 1

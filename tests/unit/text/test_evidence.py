@@ -27,6 +27,20 @@ def test_a_reference_is_held_by_a_text_with_its_tokens_in_a_row(
     assert holds(["Soon.", "It came out on the May 18, 2018!"], ["nothing", reference]) is is_held
 
 
+@pytest.mark.parametrize(
+    ("reference", "text", "is_held"),
+    [
+        ("Vitamin A", "Vitamin C is good", False),
+        ("Vitamin A", "Take the vitamin A, then rest.", True),
+        ("the Plan A", "It is in a plan the A!", True),
+        ("A", "A", False),
+        ("Vitamin A deficiency", "vitamin deficiency", True),
+    ],
+)
+def test_an_article_at_the_end_is_part_of_a_name(reference: str, text: str, is_held: bool) -> None:
+    assert holds([text], [reference]) is is_held
+
+
 def test_chinese_references_are_held_character_by_character() -> None:
     """E21."""
     assert holds(["由光荣和ω-force开发。"], ["光荣和ω-Force"])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.scenario.fields import CHECK_FIELDS
+from pytest_rageval.text.codec import LimitError
 from pytest_rageval.text.row_checks import (
     CHECK_READERS,
     checks_of,
@@ -123,6 +124,14 @@ def test_hostile_brackets_are_no_json(answer: str) -> None:
     """[A28] Neither a deep nor a wide answer stops the run."""
     assert passes({"is-json": True}, answer) is False
     assert passes({"contains-json": True}, answer) is False
+
+
+@pytest.mark.parametrize("text", ["{" * 201, '{"a":' * 5_000, "{x} " * 200 + '{"a": 1}'])
+def test_an_answer_that_is_not_looked_at_to_its_end_is_not_without_json(text: str) -> None:
+    with pytest.raises(LimitError, match="^not-contains-json: not known: "):
+        passes({"not-contains-json": True}, text)
+    assert passes({"not-contains-json": True}, '{"a": 1}' + text) is False
+    assert passes({"not-contains-json": True}, "{" * 199) is True
 
 
 def test_a_blank_criterion_is_refused() -> None:
