@@ -48,12 +48,7 @@ from pytest_rageval.errors import (
     UserError,
 )
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
-from pytest_rageval.model import (
-    WEIGHTED_SCORE,
-    Case,
-    ScenarioInfo,
-    ScenarioView,
-)
+from pytest_rageval.model import WEIGHTED_SCORE, Case, ScenarioInfo, ScenarioView
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.answer_specs import SECTIONS
@@ -226,7 +221,7 @@ def _bind(
         info=info,
         metrics=metrics,
         cases=cases,
-        required=frozenset(info.thresholds if scenario.thresholds else ()),
+        required=frozenset(info.thresholds),
         on_invalid=scenario.dataset.on_invalid,
         models=models,
         top_k=scenario.top_k,
@@ -411,8 +406,10 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     contest = info.contest
     if contest is not None and contest.at_least is not None:
         gated |= {contest.of}
-    # Without thresholds and gates, a sample still has to have its weighted score.
-    required = plan.required | gated or frozenset([WEIGHTED_SCORE, *info.thresholds])
+    required = plan.required | gated
+    if not required or (info.thresholds and not binding.scenario.thresholds):
+        # No written threshold or gate judges a sample: it still has to have its weighted score.
+        required |= {WEIGHTED_SCORE, *info.thresholds}
     return replace(plan, info=info, required=required)
 
 

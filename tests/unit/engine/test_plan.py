@@ -253,6 +253,17 @@ def test_gates_may_name_a_metric_by_any_of_its_names(plan: MakePlan) -> None:
     assert "em" in made.info.gates
 
 
+@pytest.mark.parametrize("gates", ["{unscored: 0.2}", "{f1: {agreement: {kappa: 0.4}}}"])
+def test_a_check_that_nothing_else_judges_is_required(plan: MakePlan, gates: str) -> None:
+    """A gate on how well a score agrees with people has a target, and judges no answer."""
+    made = plan(
+        "name: s\nmetrics: [must_include, f1]\nhuman: {column: lab, of: f1, drawn: random}\n"
+        "dataset: [{answer: a, references: a, must_include: [a], lab: 1}]\n"
+        f"gates: {gates}\n"
+    )
+    assert made.required >= {"must_include", "weighted_score"}
+
+
 def test_an_override_by_another_name_replaces_what_the_scenario_says(plan: MakePlan) -> None:
     """A14: by the name that the table shows, or any other."""
     text = (
