@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from pytest_rageval.engine.planning import fields_read
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.engine.planning.fields_read import with_those_read
 from pytest_rageval.engine.planning.snapshot import hashes_in
 from pytest_rageval.engine.scoring.row_digests import (
     fields_judged_by,
@@ -189,7 +189,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
     from pytest_rageval.results.saved_run import cut_short, of_a_part, out_of_range
 
     where, name, refusals = binding.loaded.where(*use.path), _shown(saved), list[Problem]()
-    metrics = with_those_read(plan.metrics, use.metrics)
+    metrics = fields_read.with_those_read(plan.metrics, use.metrics)
     if odd := out_of_range(saved, plan.info.metrics):
         refusals.append(Problem(where, f"{name}: {odd}; mend the file, or save a new baseline"))
     refusals += [Problem(where, f"{name}: {text}") for text in of_a_part(saved.head)]
@@ -334,21 +334,21 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     if qrels := saved.head.scenario.judgements_sha256:  # compared as a whole
         if plan.info.judgements_sha256 not in ("", qrels):
             yield "it was judged by other qrels"
-        by_row = [one.id for one in shared if one.reference_ids is not None]
-        if by_row and not plan.info.judgements_sha256 and "reference_ids" in fields:
-            share, first = f"{len(by_row)} of {len(shared)} shared samples", shorten(by_row[0])
-            yield f"it was judged by qrels, and {share} are by reference_ids (first: {first!r})"
+        if not plan.info.judgements_sha256 and "reference_ids" in fields:
+            yield from fields_read.in_place_of_qrels(plan, metrics, shared)
         return
     digests = {one.id: reference_digests(one, plan) for one in shared}
     by_ids = shared if "reference_ids" in fields else ()
     instead = {one.id: in_place_of_ids(plan, metrics, one) for one in by_ids}
     was = {name: saved.samples[name].judged_by for name in digests}
+    other = {"history": fields_read.other_history(plan, metrics, shared, saved)}
     for field_name in fields:
-        changed = [
+        other[field_name] = other.get(field_name) or [
             name
             for name, ours in digests.items()
             if judges_otherwise(was[name], ours, field_name, instead.get(name, ()))
         ]
+    for field_name, changed in other.items():
         if changed:
             share = f"{len(changed)} of {len(digests)} shared samples"
             yield f"{share} have other {field_name} (first: {shorten(changed[0])!r})"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pytest_rageval.engine.plan import AnswerRules, BoundMetric
-from pytest_rageval.engine.scoring.row_digests import HINTS
-from pytest_rageval.model import ANSWERABLE
+from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
+from pytest_rageval.engine.scoring.row_digests import HINTS, NONE, in_place_of_ids
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import ANSWERABLE, Sample
+
+if TYPE_CHECKING:
+    from pytest_rageval.results.saved_run import SavedRun
 
 
 def fields_read(
@@ -14,7 +20,7 @@ def fields_read(
 ) -> dict[str, frozenset[str]]:
     """Return by field the names of the metrics that read it, without fields that none reads.
 
-    Questions, references and what every sample has a digest of are not among them.
+    Only fields of which a row has a digest where a metric reads them, and the hints at an answer.
     """
     readers = {} if rules is None else _by_rules(rules, metrics)
     for field in ("doc_name", "reference_groups"):
@@ -62,3 +68,44 @@ def with_those_read(metrics: Sequence[BoundMetric], names: Collection[str]) -> s
 
     named = [metric.metric for metric in metrics if metric.column.name in names]
     return {*names, *(one.options.correct for one in named if isinstance(one, CragScore))}
+
+
+def other_history(
+    plan: Plan, metrics: Collection[str], shared: Sequence[Sample], saved: SavedRun
+) -> list[str]:
+    """Return the samples that have a history in one of the runs, if no row of the other has any.
+
+    Without one in any row, and in versions that recorded nothing, a run has no digest of it.
+    """
+    # Not at the top: most scenarios have no earlier turns.
+    from pytest_rageval.engine.scoring.answer_rules import sees_history
+
+    rows, field = saved.samples, "history"
+    if field in plan.reads:
+        is_recorded = any(field in row.judged_by for row in rows.values())
+        seen = plan.reads[field].intersection(() if is_recorded or not saved.measured else metrics)
+        return [one.id for one in shared if one.history and seen & rows[one.id].scores.keys()]
+    lost = [one.id for one in shared if rows[one.id].judged_by.get(field, NONE) != NONE]
+    spec = plan.info.measured.get("conversation") or {}
+    rules = replace(plan.answers or AnswerRules(), history_is_evidence=bool(spec.get("evidence")))
+    seeing = {one.column.name for one in plan.metrics if lost and sees_history(rules, one)}
+    has_any = any(one.history for one in shared)  # conversation: {turns: 0}
+    return [] if has_any or seeing.isdisjoint(metrics) else lost
+
+
+def in_place_of_qrels(
+    plan: Plan, metrics: Collection[str], shared: Sequence[Sample]
+) -> Iterator[str]:
+    """Yield in how many samples, once judged by qrels, metrics take ids or texts of the row."""
+    found: dict[str, list[str]] = {}
+    for one in shared:
+        names: Collection[str] = ("reference_ids",)
+        if one.reference_ids is None:  # the saved run did retrieve ids
+            names = in_place_of_ids(plan, metrics, replace(one, retrieved_ids=()))
+        for name in sorted(names):
+            if getattr(one, name) is not None:
+                found.setdefault(name, []).append(one.id)
+    for name, by_row in found.items():
+        share = f"{len(by_row)} of {len(shared)} shared samples"
+        first = shorten(by_row[0])
+        yield f"it was judged by qrels, and {share} are by {name} (first: {first!r})"

@@ -52,7 +52,7 @@ def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, 
 
 
 def fields_judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
-    """Return the fields with a digest that these metrics read, or may read if they name none."""
+    """Return the fields that these metrics read, or may read, and of which rows have a digest."""
     needs = [
         metric.info.needs | metric.info.or_needs | metric.info.of_row | metric.info.reads
         for metric in plan.metrics
@@ -82,7 +82,7 @@ def judges_otherwise(
     if field != "reference_ids" or not instead or (field in was) == (field in now):
         return False
     return all(
-        field in row or any(row.get(one, _NONE) != _NONE for one in instead) for row in (was, now)
+        field in row or any(row.get(one, NONE) != NONE for one in instead) for row in (was, now)
     )
 
 
@@ -127,4 +127,5 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:_DIGITS]
 
 
-_NONE: Final = _digest(None)
+NONE: Final = _digest(None)
+"""The digest of a field that a row lacks."""

@@ -530,8 +530,31 @@ def test_other_earlier_turns_are_refused_for_what_judges_see(
     folder.save(head + row_of(history=turns[0]))
     (problem,) = folder.refused(head + MAIN + row_of(history=turns[1]))
     assert "1 of 1 shared samples have other history (first: 'a')" in problem
+    (problem,) = folder.refused(head + MAIN + row_of())
+    assert "1 of 1 shared samples have other history (first: 'a')" in problem
     only_f1 = "compare: {baseline: main, metrics: [f1]}\n"
-    assert folder.compare(head + only_f1 + row_of(history=turns[1])).metrics["f1"].n == 1
+    for history in (turns[1], None):
+        assert folder.compare(head + only_f1 + row_of(history=history)).metrics["f1"].n == 1
+    folder.save(head + row_of())
+    (problem,) = folder.refused(head + MAIN + row_of(history=turns[0]))
+    assert "1 of 1 shared samples have other history (first: 'a')" in problem
+    assert folder.compare(head + only_f1 + row_of(history=turns[0])).metrics["f1"].n == 1
+
+
+@pytest.mark.parametrize("first", ["f1", "llm_answer_relevancy"])
+def test_earlier_turns_that_a_saved_run_had_no_reader_for_are_no_difference(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """A metric is added that sees them, or none does: turns 0."""
+    monkeypatch.setenv("KEY", "k")
+    turns = "1" if first == "f1" else "0"
+    head = f"name: s\nconversation: {{turns: {turns}}}\n"
+    head += "judge: {model: m, api_key_env: KEY, controls: off}\n"
+    data = row_of(history=[{"role": "user", "content": "Cars"}])
+    folder.save(f"{head}metrics: [{first}]\n{data}")
+    assert folder.plan(f"{head}metrics: [f1, llm_answer_relevancy]\n{MAIN}{data}").info.baselines
+    if first != "f1":
+        assert folder.plan(f"{head}metrics: [{first}]\n{MAIN}{row_of()}").info.baselines
 
 
 def test_labels_that_no_metric_reads_are_no_difference(folder: Folder) -> None:
@@ -1020,10 +1043,12 @@ IN_ROWS = [{"id": f"q{i}", "retrieved_ids": ["d1"], "reference_ids": ["d1"]} for
 def test_qrels_in_place_of_ids_in_the_rows_are_other_judgements(folder: Folder) -> None:
     """D6: or the other way round. Where both say the same, there is no difference."""
     of_rows = OF_ROWS + json.dumps(IN_ROWS) + "\n"
+    texts = [{"id": f"q{i}", "contexts": ["d1"], "reference_contexts": ["d1"]} for i in (1, 2, 3)]
     folder.save(RETRIEVAL, TREC)
-    (problem,) = folder.refused(of_rows + MAIN, TREC)
-    said = "it was judged by qrels, and 3 of 3 shared samples are by reference_ids (first: 'q1')"
-    assert said in problem
+    for data, name in ((of_rows, "ids"), (f"{OF_ROWS}{json.dumps(texts)}\n", "contexts")):
+        (problem,) = folder.refused(data + MAIN, TREC)
+        said = f"it was judged by qrels, and 3 of 3 shared samples are by reference_{name} (first: "
+        assert said in problem
     folder.save(of_rows, TREC)
     assert folder.compare(RETRIEVAL + MAIN, TREC).metrics["mrr"].diff == 0.0
     (problem,) = folder.refused(RETRIEVAL + MAIN, {**TREC, "q.txt": QRELS + "q1 0 d9 1\n"})
