@@ -359,7 +359,10 @@ def _line(dataset: Dataset, case: Case) -> int | None:
 
 
 FIELDS: Final = ("id", "question", "answer", "doc_name")
-"""What can be named of a case, as in a condition, besides the further columns of its row."""
+"""What ``--rag-where`` can name of a case, besides the further columns of its row.
+
+``skip.where`` and ``xfail.where`` know only the id, the doc_name and these columns.
+"""
 
 
 def mark_cases(

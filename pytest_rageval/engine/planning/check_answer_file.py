@@ -52,7 +52,7 @@ def texts_of(value: object) -> Iterator[str]:
 
 
 def _saved(binding: Binding, paths: RunPaths) -> Iterator[Path]:
-    """Yield the saved runs that the run is compared with, and the one that it is to make."""
+    """Yield the saved runs that ``compare`` names, and the one that the run is to make."""
     folder, output = binding.loaded.path.parent, binding.scenario.output_dir
     for _, run in compared_runs(binding):
         if run.baseline:
@@ -76,7 +76,10 @@ def _check_save_path(binding: Binding) -> None:
 
 
 def _data(binding: Binding) -> Iterator[Path]:
-    """Yield the scenario and the files that it surely reads: other texts may only look like one."""
+    """Yield the scenario and the files that it surely reads, all but ``judge.controls.file``.
+
+    Other texts may only look like the name of one.
+    """
     folder, scenario = binding.loaded.path.parent, binding.scenario
     yield binding.loaded.path
     data, human = scenario.dataset, scenario.human
