@@ -86,6 +86,11 @@ class MetricInfo(Value, frozen=True):
     speaks: bool = True
 
     @property
+    def names(self) -> frozenset[str]:
+        """The fields that it says it reads, needed or not."""
+        return self.needs | self.or_needs | self.of_row | self.reads
+
+    @property
     def is_judged(self) -> bool:
         """Whether it is a JudgedMetric, scored in the event loop before the turn of its case."""
         return self.is_async or bool(self.asks)

@@ -77,7 +77,13 @@ def _refuse_doubts(
     binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], provided: frozenset[str]
 ) -> None:
     """Note what the columns leave open of the fields that the metrics read in the data."""
-    needed = {name for metric in metrics for name in metric.info.needs | metric.info.or_needs}
+    # Not at the top: most scenarios do not say how answers refuse.
+    from pytest_rageval.metrics.refusals import CragScore
+
+    needed = {name for metric in metrics for name in metric.info.names}
+    measured = [metric.metric for metric in metrics]
+    if any(isinstance(one, CragScore) and one.options.correct == "acc" for one in measured):
+        needed.add("references")
     for doubt in dataset.doubts:
         if doubt.field in needed - provided:
             binding.problems.append(Problem(doubt.place, doubt.message))

@@ -9,7 +9,6 @@ from pytest_rageval.clients.base import EMBEDDING_REGISTRY
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.tokens import TokenGuess
 from pytest_rageval.engine.plan import BoundMetric, Plan
-from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import ANSWERABLE, Case, Sample
 
 
@@ -61,7 +60,7 @@ def is_local(settings: ClientSettings) -> bool:
 
 def texts_of(sample: Sample, metrics: Iterable[BoundMetric] = ()) -> list[str]:
     """Return the texts of a sample that are sent, with those that only some ``metrics`` read."""
-    read = frozenset[str]().union(*(_read_by(metric.info) for metric in metrics))
+    read = frozenset[str]().union(*(metric.info.names for metric in metrics))
     only_read = {
         "reference_contexts": sample.reference_contexts or (),
         "must_satisfy": sample.must_satisfy or (),
@@ -76,7 +75,3 @@ def texts_of(sample: Sample, metrics: Iterable[BoundMetric] = ()) -> list[str]:
         *(text for name in only_read if name in read for text in only_read[name]),
     )
     return [text for text in found if text]
-
-
-def _read_by(info: MetricInfo) -> frozenset[str]:
-    return info.needs | info.or_needs | info.of_row | info.reads

@@ -12,7 +12,7 @@ from pytest_rageval.model import ANSWERABLE, NOTHING, Sample, json_plain
 from pytest_rageval.scenario.fields import CHECK_FIELDS
 
 if TYPE_CHECKING:
-    from pytest_rageval.engine.plan import Plan
+    from pytest_rageval.engine.plan import BoundMetric, Plan
 
 NEEDED_AS: Final[Mapping[str, str]] = {
     "reference_ids": "reference_ids",
@@ -53,17 +53,20 @@ def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, 
 
 def fields_judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
     """Return the fields that these metrics read, or may read, and of which rows have a digest."""
-    needs = [
-        metric.info.needs | metric.info.or_needs | metric.info.of_row | metric.info.reads
-        for metric in plan.metrics
-        if metric.column.name in metrics
-    ]
-    named = [
+    named = [one for one in plan.metrics if one.column.name in metrics]
+    needs = [frozenset() if sees_all(one) else one.info.names for one in named]
+    found = [
         name
         for name, needed_as in NEEDED_AS.items()
         if name not in plan.reads and any(not need or needed_as in need for need in needs)
     ]
-    return named + [name for name, readers in plan.reads.items() if readers.intersection(metrics)]
+    return found + [name for name, readers in plan.reads.items() if readers.intersection(metrics)]
+
+
+def sees_all(metric: BoundMetric) -> bool:
+    """Return whether code of the user's own gets whole samples, and says nothing of ``reads``."""
+    takes_fields = metric.is_known or getattr(metric.metric, "takes_fields", False)
+    return not (takes_fields or metric.info.reads)
 
 
 def judges_otherwise(

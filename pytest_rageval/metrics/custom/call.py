@@ -58,6 +58,7 @@ class CustomFunction:
     def __init__(self, name: str, call: Call) -> None:
         self._name = name
         self._call = call
+        self.takes_fields = not call.signature.takes_sample
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -90,6 +91,7 @@ class CustomCoroutine:
     def __init__(self, name: str, call: Call, timeout_s: float | None) -> None:
         self._name = name
         self._call = call
+        self.takes_fields = not call.signature.takes_sample
         self._timeout_s = timeout_s
 
     async def ascore(self, sample: Sample, models: Models) -> Score:

@@ -131,9 +131,11 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
     timeout_s = declared.timeout_s
     if not signature.is_async and timeout_s is not None:
         raise CustomMetricError(f"{shown}: timeout_s: only an async function can be stopped")
+    needs = _fields(_needs(declared, signature), shown)
     return MetricInfo(
         name,
-        _fields(_needs(declared, signature), shown),
+        needs,
+        reads=frozenset() if signature.takes_sample else signature.takes - needs,
         range=_range(declared.range, shown),
         higher_is_better=declared.higher_is_better is not False,
         version=declared.version or 1,

@@ -117,6 +117,16 @@ class Signature:
         taken = self.of_sample.items()
         return [what for name, what in taken if what in FIELDS and name not in self.defaults]
 
+    @property
+    def takes(self) -> frozenset[str]:
+        """What it receives of the sample, also where it can do without."""
+        return frozenset(self.of_sample.values())
+
+    @property
+    def takes_sample(self) -> bool:
+        """Whether it receives the whole sample, of which it may read anything."""
+        return SAMPLE in self.takes
+
     def arguments(self, sample: Sample) -> tuple[list[object], dict[str, object]]:
         """Return the arguments by place and by name, without what ``gives`` and options add.
 

@@ -82,6 +82,7 @@ def _definition(
     info = MetricInfo(
         name,
         needs=frozenset(needs.split()),
+        reads=frozenset(optional.replace("reference ", "references ").split()),
         aliases=tuple(aliases.split()),
         extra="ragas",
         asks=frozenset({"judge"}),

@@ -251,3 +251,31 @@ def test_what_no_metric_reads_is_no_matter(plan: MakePlan) -> None:
     rows = [{"answer": "a", "output": "b", "retrieved_ids": ["d1"], "reference_ids": ["d1"]}]
     made = plan(scenario("", metrics="recall@1"), {"gold.jsonl": jsonl(rows)})
     assert [case.answer for case in made.cases if isinstance(case, Sample)] == ["a"]
+
+
+def right(answer: str, references: Sequence[str] = ()) -> float:
+    return float(answer in references)
+
+
+def said(answer: str) -> float:
+    return float(bool(answer))
+
+
+OWN = f"{{use: '{__name__}:%s', name: own}}"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "is_asked"),
+    [
+        ("crag_score", True),
+        (OWN % "right", True),
+        (OWN % "said" + ", {crag_score: {correct: own}}", False),
+    ],
+)
+def test_references_that_a_metric_can_do_without_are_asked_for(
+    asked: Asked, metrics: str, is_asked: bool
+) -> None:
+    """crag_score computes acc itself, and takes none by a metric that reads none."""
+    rows = [{"id": 1, "answer": "x", "reference": "x", "ground_truth": "y"}]
+    assert ("which one is the right answer?" in asked(rows, metrics=metrics)) == is_asked
+    assert is_asked or not asked(rows, metrics=metrics)

@@ -557,6 +557,43 @@ def test_earlier_turns_that_a_saved_run_had_no_reader_for_are_no_difference(
         assert folder.plan(f"{head}metrics: [{first}]\n{MAIN}{row_of()}").info.baselines
 
 
+OWN = """
+def one(answer): return 1.0
+def opt(answer, reference_contexts=None): return 1.0
+def whole(sample, answer): return 1.0
+class EvaluationMetric: pass
+class Theirs(EvaluationMetric):
+    def sync_compute(self, prediction, contexts): return 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "more", "field", "is_refused"),
+    [
+        ("one", "", "reference_contexts", False),
+        ("opt", "", "reference_contexts", True),
+        ("opt", "", "nuggets", False),
+        ("whole", "", "reference_contexts", True),
+        ("whole", "", "doc_name", False),
+        ("whole", ", needs: [doc_name]", "doc_name", True),
+        ("Theirs", "", "reference_contexts", True),
+    ],
+)
+def test_what_code_of_ones_own_may_read_is_compared(
+    folder: Folder, use: str, more: str, field: str, is_refused: bool
+) -> None:
+    """Whatever it needs: a parameter with a default, or all that is in a whole sample."""
+    module = f"own_read_{use}_{field}_{len(more)}"
+    head = f"name: s\nmetrics: [{{use: {module}:{use}, name: own{more}}}]\n"
+    was, now = ("a.pdf", "b.pdf") if field == "doc_name" else (["a"], ["b"])
+    folder.save(head + row_of(**{field: was}), {f"{module}.py": OWN})
+    if is_refused:
+        (problem,) = folder.refused(head + MAIN + row_of(**{field: now}))
+        assert f"1 of 1 shared samples have other {field} (first: 'a')" in problem
+    else:
+        assert folder.compare(head + MAIN + row_of(**{field: now})).metrics["own"].n == 1
+
+
 def test_labels_that_no_metric_reads_are_no_difference(folder: Folder) -> None:
     head = "name: s\nmetrics: [f1]\ncitations: true\n"
     folder.save(head + row_of(doc_name="a.pdf", reference_citations=[1, 2]))
