@@ -13,7 +13,9 @@ from unicodedata import normalize
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.model import Value
 from pytest_rageval.scenario.short_forms import (
+    OF_MEAN,
     ROLES,
+    beside_number,
     expand_short_forms,
     is_metric_gate,
     metric_step,
@@ -84,7 +86,8 @@ class Override(Value, frozen=True):
             steps = (*steps, *filter(None, [short_key(steps, present)]))
         _expand_mean(tree, steps)
         try:
-            tree.put(steps, self.value, origin=self.flag)
+            value = beside_number(steps, value_at(tree.data, steps), self.value)
+            tree.put(steps, value, origin=self.flag)
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
         if self.written_at:
@@ -298,10 +301,10 @@ def _stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> No
 def _expand_mean(tree: YamlTree, path: YamlPath) -> None:
     """Make room for a check: a number, or ``{min: 0.5}``, is short for one of the mean."""
     at = metric_step(path)
-    if path[at + 1 :] and is_metric_gate(path[: at + 1]) and path[at + 1] not in ("min", "max"):
+    if path[at + 1 :] and is_metric_gate(path[: at + 1]) and path[at + 1] not in OF_MEAN:
         gate = _found(tree.data, path[: at + 1])
-        is_bound = isinstance(gate, dict) and gate.keys() and gate.keys() <= {"min", "max"}
-        if isinstance(gate, int | float) or is_bound:
+        is_bound = isinstance(gate, dict) and gate and gate.keys() <= OF_MEAN
+        if isinstance(gate, int | float | str) or is_bound:
             _found(tree.data, path[:at])[path[at]] = {"mean": gate}
 
 

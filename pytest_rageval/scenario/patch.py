@@ -24,6 +24,7 @@ from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import (
     ABSENT,
     ROLES,
+    beside_number,
     expand_short_forms,
     expanded_short_form,
     names_profile,
@@ -193,7 +194,9 @@ def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator
             yield path
     elif isinstance(present, dict) and _is_short(path, present, value):
         yield from _apply(tree, (*path, short_key(path, present)), value, name_of)
-    elif not same(present, value) and not _is_on(path, present, value):
+    elif not same(present, value := beside_number(path, present, value)) and not _is_on(
+        path, present, value
+    ):
         _put(tree, path, value)
         yield path
 

@@ -31,6 +31,11 @@ _INNER: Final = {"price": "input", "controls": "mode"}
 
 CHECKS: Final = {"mean", "lower_bound", "quantile", "agreement", "selective", "aurc"}
 """What gates check of one metric."""
+_ENDS: Final = ("value", "min", "max")
+OF_MEAN: Final = {*_ENDS, "corrected", "max_flip", "not_applicable"}
+"""The keys of a bound of the mean: a gate with no others is short for one with the check."""
+_BY_NAME: Final = [("quantile",), ("agreement",)]
+"""The checks whose keys are names, each with a bound of its own."""
 OF_SCENARIO: Final = {
     "by",
     "compare_fail",
@@ -171,6 +176,23 @@ def is_metric_gate(path: YamlPath) -> bool:
     is_gate = inside[:1] == ("gates",) and inside[1:2] != ("compare_fail",)
     is_named = is_gate and 0 < metric_step(path) == len(path) - 1
     return is_named and inside[-1] not in OF_SCENARIO
+
+
+def beside_number(path: YamlPath, present: Any, value: Any) -> Any:
+    """Return what ``value`` puts at ``path``: of a bound, a number replaces the ends alone.
+
+    The other keys of the mapping ``present`` stay: ``corrected``, ``max_flip``, ``confidence``.
+
+    >>> beside_number(("gates", "f1"), {"min": 0.4, "corrected": True}, 0.5)
+    {'corrected': True, 'value': 0.5}
+    """
+    at = metric_step(path) + 1
+    is_bound = is_metric_gate(path[:at]) and path[at:] not in _BY_NAME
+    is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
+    if not (is_bound and is_number and isinstance(present, dict)):
+        return value
+    kept = {key: part for key, part in present.items() if key not in _ENDS}
+    return {**kept, "value": value} if kept else value
 
 
 def metric_step(path: YamlPath) -> int:

@@ -11,10 +11,11 @@ import pytest
 from pytest_rageval import patch_scenario
 from pytest_rageval.engine.planning.binding import metric_name
 from pytest_rageval.gates.base import GATE_REGISTRY
+from pytest_rageval.gates.mean import OwnMeanSpec
 from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.scenario.loader import inspect_tree
 from pytest_rageval.scenario.overrides import set_override
-from pytest_rageval.scenario.short_forms import CHECKS, OF_SCENARIO
+from pytest_rageval.scenario.short_forms import CHECKS, OF_MEAN, OF_SCENARIO
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 
@@ -79,10 +80,9 @@ def test_a_metric_of_ones_own_is_not_the_one_with_that_alias(own: str, section: 
     ("gates", "option", "expected"),
     [
         # Bounds of the mean alone, in any form, are replaced.
+        ("{f1: {value: 0.4}}", "f1=0.2", {"f1": 0.2}),
         ("{f1: {min: 0.4}}", "f1=0.2", {"f1": 0.2}),
         ("{f1: {min: 0.4, max: 0.9}}", "f1=0.2", {"f1": 0.2}),
-        ("{f1: {value: 0.4, corrected: true}}", "f1=0.2", {"f1": 0.2}),
-        ("{f1: {min: 0.4, max_flip: 0.1, not_applicable: 0.3}}", "f1=0.2", {"f1": 0.2}),
         ("{f1: 0.9}", "f1=0.2", {"f1": 0.2}),
         ("{f1: '9e-1'}", "f1=0.2", {"f1": 0.2}),
         ("{f1: {mean: 0.9}}", "f1={lower_bound: 0.1}", {"f1": {"lower_bound": 0.1}}),
@@ -139,8 +139,60 @@ def test_a_number_leaves_every_other_check_alone(check: str, tmp_path: Path) -> 
         assert parse_yaml(path.read_text("utf-8"), "").data["gates"] == {"f1": gate}
 
 
+@pytest.mark.parametrize(
+    ("gate", "option", "expected"),
+    [
+        ("{value: 0.4, corrected: true}", "=0.5", {"corrected": True, "value": 0.5}),
+        ("{min: 0.4, corrected: true}", "='5e-1'", {"corrected": True, "value": "5e-1"}),
+        (
+            "{min: 0.4, max: 0.9, max_flip: 0.1, not_applicable: 0.3}",
+            "=0.5",
+            {"max_flip": 0.1, "not_applicable": 0.3, "value": 0.5},
+        ),
+        ("{mean: {min: 0.4, x-a: 1}}", "=0.5", {"mean": {"x-a": 1, "value": 0.5}}),
+        (
+            "{lower_bound: {min: 0.4, confidence: 0.99}}",
+            ".lower_bound=0.5",
+            {"lower_bound": {"confidence": 0.99, "value": 0.5}},
+        ),
+        (
+            "{agreement: {kappa: {lower_bound: 0.2}}}",
+            ".agreement.kappa=0.5",
+            {"agreement": {"kappa": {"lower_bound": 0.2, "value": 0.5}}},
+        ),
+        ("{min: 0.4, corrected: true}", "={min: 0.5}", {"min": 0.5}),
+        # Another check moves the bound, with all it says, to the mean.
+        (
+            "{min: 0.4, corrected: true}",
+            ".lower_bound=0.5",
+            {"mean": {"min": 0.4, "corrected": True}, "lower_bound": 0.5},
+        ),
+        ("'0.4'", ".lower_bound=0.5", {"mean": "0.4", "lower_bound": 0.5}),
+        ("{min: 0.4}", ".corrected=true", {"min": 0.4, "corrected": True}),
+    ],
+)
+def test_a_number_leaves_how_a_bound_is_judged_alone(
+    gate: str, option: str, expected: Any, tmp_path: Path
+) -> None:
+    """A lax number took ``corrected``, ``max_flip`` and ``confidence`` away: red was green."""
+    text = f"gates: {{f1: {gate}}}"
+    assert overridden(text, f"gates.f1{option}") == {"gates": {"f1": expected}}
+    below = overridden(f"gates: {{by: {{lang: {{f1: {gate}}}}}}}", f"gates.by.lang.f1{option}")
+    assert below == {"gates": {"by": {"lang": {"f1": expected}}}}
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"name: s\nmetrics: [f1]\ndataset: r.jsonl\n{text}\n", "utf-8")
+    if option == "=0.5":
+        laid = f"{path.read_text('utf-8')}variants: {{v: {{gates: {{f1: 0.5}}}}}}"
+        found = inspect_tree(parse_yaml(laid, "s.yaml"), path, variant="v")[0].scenario.gates
+        assert found == {"f1": expected if "mean" in expected else {"mean": expected}}
+        assert patch_scenario(path, {"gates.f1": 0.5})
+        assert parse_yaml(path.read_text("utf-8"), "").data["gates"] == {"f1": expected}
+        assert not patch_scenario(path, {"gates.f1": 0.5})
+
+
 def test_what_gates_are_called_is_known_to_overrides() -> None:
     """Those of the whole scenario have no checks; those of a metric are its checks."""
+    assert OwnMeanSpec.model_fields.keys() == OF_MEAN
     scopes = {"scenario": OF_SCENARIO, "metric": CHECKS}
     for scope, names in scopes.items():
         assert {kind.name for kind in GATE_REGISTRY if kind.scope == scope} == names

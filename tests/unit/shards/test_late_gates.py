@@ -35,6 +35,15 @@ def test_they_join_those_of_the_shards() -> None:
     assert found.snapshot_sha256 == hashlib.sha256(found.snapshot.encode()).hexdigest()
 
 
+def test_a_number_leaves_how_a_bound_is_judged_alone() -> None:
+    before = {"em": {"mean": {"min": 0.4, "not_applicable": 0.1}}}
+    snapshot = f"name: qa\nmetrics: [em, f1]\ngates: {before}\n"
+    info = replace(INFO, gates=before, snapshot=snapshot)
+    found = LateGates(info, [gate("exact_match=0.5")]).info
+    assert found.gates == {"em": {"mean": {"not_applicable": 0.1, "value": 0.5}}}
+    assert yaml.safe_load(found.snapshot)["gates"] == found.gates
+
+
 def test_a_short_name_means_the_metric_of_the_results() -> None:
     assert LateGates(INFO, [gate("exact_match=0.5")]).info.gates == {"em": 0.5}
 
