@@ -26,7 +26,10 @@ from pytest_rageval.scenario.short_forms import (
 )
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_yaml
 
-_LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
+_LIMITS = (
+    *(("dataset", "limit"), ("runtime", "max_samples")),
+    *(("benchmark", "limit"), ("benchmark", "benchmark", "limit")),
+)
 
 NameOf = Callable[[str], str]
 """Returns what results call the metric of a name; a name of no metric comes back as it is."""
@@ -58,8 +61,7 @@ class Override(Value, frozen=True):
     @property
     def limits(self) -> bool:
         """Whether the value cuts the data: only a part of the samples runs."""
-        in_variant = self.path[:1] == ("variants",)
-        return _limits(self.path[2:] if in_variant else self.path, self.value)
+        return _limits(self.path, self.value)
 
     def apply(self, tree: YamlTree, name_of: NameOf = str) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden.
@@ -127,9 +129,10 @@ class Override(Value, frozen=True):
 
 
 def _limits(path: tuple[str, ...], value: Any) -> bool:
-    if path in _LIMITS:
+    own = path[2:] if path[:1] == ("variants",) else path
+    if own in _LIMITS:
         return value is not None
-    is_above = any(path == limit[: len(path)] for limit in _LIMITS)
+    is_above = any(own == limit[: len(own)] for limit in _LIMITS)
     return (
         is_above
         and isinstance(value, dict)

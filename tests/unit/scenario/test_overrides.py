@@ -419,6 +419,22 @@ def test_a_documents_weight_is_replaced_in_whatever_form_its_name_is() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "benchmark.limit=3",
+        "benchmark.benchmark.limit=3",
+        "benchmark={path: a.jsonl, limit: 3}",
+        "benchmark={benchmark: {limit: 3}}",
+        "variants.v.benchmark.limit=3",
+    ],
+)
+def test_a_limit_of_ultrarag_makes_a_run_partial(text: str) -> None:
+    """Such a run was green, and could be saved as a baseline."""
+    assert set_override("--rag-set", text).limits
+    assert not set_override("--rag-set", "benchmark={path: a.jsonl, limit: null}").limits
+
+
 def test_a_limit_that_is_taken_away_limits_nothing() -> None:
     """F3: such a run is no partial one."""
     assert not set_override("--rag-set", "dataset.limit=null").limits

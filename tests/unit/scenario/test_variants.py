@@ -151,7 +151,9 @@ def test_a_limit_of_a_variant_on_the_command_line_makes_the_run_partial() -> Non
     assert set_override("--rag-set", "variants.v.dataset.limit=4").limits
     assert set_override("--rag-set", "variants.v.dataset={limit: 4}").limits
     assert set_override("--rag-set", "variants.v={dataset: {limit: 4}}").limits
+    assert set_override("--rag-set", "variants={u: null, v: {dataset: {limit: 4}}}").limits
     assert not set_override("--rag-set", "variants.v.dataset=a.jsonl").limits
+    assert not set_override("--rag-set", "variants={v: {dataset: a.jsonl}}").limits
 
 
 def test_problems_of_a_variant_are_at_its_own_lines() -> None:
