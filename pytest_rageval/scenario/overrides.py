@@ -406,7 +406,7 @@ def set_override(flag: str, text: str) -> Override:
     if path[-1] == "rows_at" and value_text.lstrip().startswith("["):
         return Override(path, value_text.strip(), where)  # a path, never a list: [*].rows
     try:
-        tree = parse_yaml(value_text, where)
+        tree = parse_yaml(value_text, where, path)
     except ScenarioError as error:
         raise OptionError(error.problems) from error
     if tree.problems:

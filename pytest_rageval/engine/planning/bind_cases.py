@@ -403,8 +403,9 @@ def matches(case: Case, name: str, wanted: Any) -> bool:
         return value is wanted
     if isinstance(value, bool) or isinstance(wanted, bool):  # True in Python, TRUE in spreadsheets
         return str(value).lower() == str(wanted).lower()
-    # 2024_01 of YAML is an id as it is written, and the number 202401 in a column.
-    texts = [value_text(part) for part in (wanted, json_plain(wanted)) if part is not None]
+    # 2024_01 of YAML is a text as it is written, and the number 202401 where the row has a number.
+    plain = None if isinstance(value, str) else json_plain(wanted)
+    texts = [value_text(part) for part in (wanted, plain) if part is not None]
     if name == "doc_name":
         found = unicodedata.normalize("NFC", value_text(value))
         return found in (unicodedata.normalize("NFC", text) for text in texts)

@@ -53,11 +53,9 @@ class YamlTree:
     def where(self, path: YamlPath = ()) -> str:
         """Return ``file:line`` or origin of the value at ``path``, or of the nearest around it."""
         for length in range(len(path), -1, -1):
-            origin = self._origins.get(path[:length])
-            if origin is not None:
+            if (origin := self._origins.get(path[:length])) is not None:
                 return origin
-            line = self.lines.get(path[:length])
-            if line is not None:
+            if (line := self.lines.get(path[:length])) is not None:
                 return f"{self.source}:{line}"
         return self.source
 
@@ -150,13 +148,13 @@ def _check_step(parent: Any, step: str | int) -> None:
         raise LookupError(f"{shorten(repr(parent))} has no parts")
 
 
-def parse_yaml(text: str, source: str) -> YamlTree:
-    """Return the tree of ``text``; ``source`` is the file's name in messages.
+def parse_yaml(text: str, source: str, inside: YamlPath = ()) -> YamlTree:
+    """Return the tree of ``text``, a value ``inside`` of a scenario; messages name its ``source``.
 
     Raises ScenarioError for no YAML, too deep a value, or an alias bomb; duplicate keys and
     unreadable values are in the tree's ``problems``.
     """
-    return _parsed(text, source, DEEPEST)
+    return _parsed(text, source, DEEPEST, inside)
 
 
 def parse_yaml_rows(text: str, source: str) -> YamlTree:
@@ -164,7 +162,7 @@ def parse_yaml_rows(text: str, source: str) -> YamlTree:
     return _parsed(text, source, CUT_DEPTH)
 
 
-def _parsed(text: str, source: str, deepest: int) -> YamlTree:
+def _parsed(text: str, source: str, deepest: int, inside: YamlPath = ()) -> YamlTree:
     try:
         root = _composed(text, source)
     except _TooDeepError:
@@ -173,7 +171,7 @@ def _parsed(text: str, source: str, deepest: int) -> YamlTree:
         root = _composed(_cut(text), source)
     tree = YamlTree(data=None, source=source)
     if root is not None:
-        tree.data = _Builder(tree, deepest).build(root, (), aliased=False)
+        tree.data = _Builder(tree, deepest, inside).build(root, (), aliased=False)
     return tree
 
 
@@ -272,15 +270,15 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Prob
     return Problem(where, f"not valid YAML: {', '.join(parts)}{column}.{hint}")
 
 
+_HAVE_ROWS: Final = (("dataset",), ("datasets",))  # the latter in requests of DB-GPT
 _Pairs = dict[str, tuple[yaml.Node, yaml.Node, bool]]  # nodes of key and value; is it aliased?
 
 
 class _Builder:
     """Turns composed nodes into plain data and notes lines and problems in a tree."""
 
-    def __init__(self, tree: YamlTree, deepest: int) -> None:
-        self._tree = tree
-        self._deepest = deepest
+    def __init__(self, tree: YamlTree, deepest: int, inside: YamlPath) -> None:
+        self._tree, self._deepest, self._inside = tree, deepest, inside
         self._constructor = yaml.constructor.SafeConstructor()
         self._seen: set[int] = set()
         self._open: set[int] = set()
@@ -328,8 +326,9 @@ class _Builder:
 
     def _is_in_rows(self, path: YamlPath) -> bool:
         """Return whether a path leads into the rows of a scenario, or of a file of rows."""
+        path = (*self._inside, *path)
         own = path[2:] if path[:1] == ("variants",) else path
-        is_item = own[:1] == ("dataset",) and int in map(type, own[1:3])
+        is_item = own[:1] in _HAVE_ROWS and any(str(step).isdecimal() for step in own[1:3])
         return is_item or self._deepest == CUT_DEPTH
 
     def _pairs(self, node: yaml.MappingNode, path: YamlPath, aliased: bool) -> _Pairs:
@@ -376,7 +375,8 @@ class _Builder:
             is_long = isinstance(value, int) and value.bit_length() > _MAX_INT_BITS
             is_in_row = self._is_in_rows(path)  # where it may be an id
             if is_in_row or not is_long:  # "where" names rows by what is in them
-                return as_written(value, text) if is_in_row or "where" in path else value
+                is_text = is_in_row or "where" in (*self._inside, *path)
+                return as_written(value, text) if is_text else value
         except (ValueError, LookupError, yaml.YAMLError):
             if kind == "int" and self._is_in_rows(path):
                 return text

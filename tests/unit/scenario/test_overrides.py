@@ -17,7 +17,7 @@ from pytest_rageval.scenario.overrides import (
     parse_assignment,
     set_override,
 )
-from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.scenario.yaml.tree import inline_text, parse_yaml
 
 ROWS = tomllib.loads(Path(__file__).with_name("overrides.toml").read_text("utf-8"))
 
@@ -50,6 +50,24 @@ def test_a_path_and_a_value_as_yaml(text: str, path: tuple[str, ...], value: Any
     found = set_override("--rag-set", text)
     assert (found.path, found.value) == (path, value)
     assert found.flag.startswith("--rag-set ")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("skip.0.where.v", "3.10"),
+        ("skip.0.where.v", "[3.10]"),
+        ("skip", "[{where: {v: 3.10}}]"),
+        ("dataset.rows.0.answer", "3.10"),
+        ("dataset.0.answer", "2024_01"),
+        ("datasets.0.prediction", "0x1F"),
+        ("variants.v.dataset.rows.0", "{answer: 3.10}"),
+    ],
+)
+def test_a_number_in_a_row_or_about_rows_keeps_its_text(path: str, value: str) -> None:
+    """A14: as in a file; version 3.10 was 3.1."""
+    assert inline_text(set_override("--rag-set", f"{path}={value}").value) == value
+    assert set_override("--rag-set", "thresholds.v=3.10").value == 3.1
 
 
 @pytest.mark.parametrize("text", ["", "name", "=x", ".a=1", "a..b=1", 'a."b=1', "a.=1", '"a"b=1'])

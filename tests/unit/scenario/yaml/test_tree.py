@@ -78,6 +78,8 @@ def test_a_whole_number_of_a_row_has_its_text(
     assert (row["a"], str(row["a"]), inline_text(row)) == (number, text, f"{{a: {text}}}")
     assert json.dumps(row) == f'{{"a": {number}}}'
     assert type(parsed(f"limit: {text}").data["limit"]) is int
+    (row,) = parsed(f"datasets: [{{prediction: {text}}}]").data["datasets"]  # of DB-GPT
+    assert str(row["prediction"]) == text
 
 
 @pytest.mark.parametrize("text", ["0", "7", "-3", "+5", "2024", "12345678901234567890"])
