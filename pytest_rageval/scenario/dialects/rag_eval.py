@@ -71,7 +71,7 @@ def _leave_keys_out(tree: YamlTree) -> list[str]:
         for key in tree.data
         if key not in known
         and not key.startswith("x-")
-        and not get_close_matches(key, known, cutoff=0.85)
+        and not get_close_matches(key.lower(), known, cutoff=0.85)
     ]
     for key in others:
         del tree.data[key]

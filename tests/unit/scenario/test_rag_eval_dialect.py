@@ -84,6 +84,8 @@ def test_further_keys_are_taken_with_a_warning(load: Callable[[str], LoadedScena
     assert [warning.partition(":")[0] for warning in loaded.warnings] == ["no_key_of_ours", "notes"]
     (problem,) = refused(load, BASE + "treshholds: {em: 1}\n")
     assert "unknown key 'treshholds'. Did you mean 'thresholds'?" in problem
+    for key in ("Gates", "GATES", "Treshholds"):  # with a warning alone, nothing judged
+        assert f"unknown key '{key}'" in refused(load, BASE + f"{key}: {{em: 1}}\n")[0]
     (problem,) = refused(load, "name: s\ndataset: x\nmetrics: [em]\nno_key_of_ours: me\n")
     assert "unknown key 'no_key_of_ours'" in problem
 
