@@ -64,7 +64,7 @@ def variant_names(data: Any) -> tuple[str, ...]:
 def check_variants(tree: YamlTree) -> tuple[str, ...]:
     """Return the names of the variants; note what is wrong with them in the tree's problems."""
     found = tree.data.get(VARIANTS)
-    if not found:
+    if found is None or found == {}:
         if tree.data.get(BEST) is not None:
             tree.problem((BEST,), "best: needs 'variants', which it compares")
         return ()
