@@ -171,7 +171,7 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
         if value is None:
             continue
         if key == "top_k":
-            tree.data.setdefault("top_k", value)
+            _take_top_k(tree, value)
         elif key == "model" and scene == "app":
             reason = f"{_shown(value)} is the app's model, and judges nothing"
             tree.hints["judge"] = f"; context.model {reason}"
@@ -183,6 +183,14 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
         else:
             warnings.append(f"context.{key}: has no counterpart here")
     return warnings
+
+
+def _take_top_k(tree: YamlTree, value: Any) -> None:
+    """Take it over from the ``context``; another one beside it is a problem."""
+    if tree.data.get("top_k", value) not in (None, value):
+        message = "context.top_k and top_k say different things; keep one of them"
+        tree.problem(("context", "top_k"), message, is_cause=True)
+    tree.data["top_k"] = value
 
 
 def _shown(value: Any) -> str:

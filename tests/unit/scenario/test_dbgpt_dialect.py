@@ -225,6 +225,7 @@ def test_the_scene_follows_from_the_metrics_where_it_is_not_named(load: Load) ->
         ({"context": [1]}, "context: expected a mapping"),
         ({"contxt": {}}, "unknown key 'contxt'"),
         ({"context": {"top_k": 0}}, "top_k: expected a number >= 1, found 0"),
+        ({"top_k": 9}, "context.top_k and top_k say different things; keep one of them"),
         ({"judge": "x", "parallel_num": 0}, "judge.concurrency: expected a number >= 1, found 0"),
     ],
 )
@@ -233,6 +234,12 @@ def test_what_is_wrong_with_a_request_is_said(
 ) -> None:
     """B12, E12."""
     assert any(message in problem for problem in refused(load, {**RECALL, **change}))
+
+
+@pytest.mark.parametrize("own", [None, 5])
+def test_top_k_may_be_said_twice(load: Load, own: int | None) -> None:
+    """B12: null is no value; it took the place of the other."""
+    assert load({**RECALL, "top_k": own}).scenario.top_k == 5
 
 
 def test_our_own_scenarios_are_left_alone(load: Load) -> None:
