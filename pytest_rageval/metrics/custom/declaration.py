@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, overload
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, Role
 from pytest_rageval.metrics.custom.signature import ROLES, CustomMetricError, Signature
+from pytest_rageval.model import json_plain
 from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
 
 _ATTRIBUTE = "__rageval_metric__"
@@ -20,7 +21,6 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "range": (tuple, list),
     "needs": _LISTS,
     "asks": _LISTS,
-    "higher_is_better": (bool,),
     "version": (int,),
     "timeout_s": (int, float),
 }
@@ -119,6 +119,8 @@ def declaration_of(found: object) -> Declaration:
         for name, kinds in _KINDS.items()
         if isinstance(value := getattr(found, name, None), kinds)
     }
+    said = json_plain(getattr(found, "higher_is_better", None), lambda _: None)
+    known["higher_is_better"] = said if isinstance(said, int | float | str) else None
     return Declaration(**known)
 
 
@@ -126,18 +128,23 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
     """Return the metric's info.
 
     Without a range it is 0 to 1. Raises CustomMetricError where the declaration contradicts the
-    code, names an unknown model or field, or has a range that is not (lowest, highest).
+    code, names an unknown model or field, or has a range that is not (lowest, highest), or a
+    ``higher_is_better`` that is not True or False.
     """
     timeout_s = declared.timeout_s
     if not signature.is_async and timeout_s is not None:
         raise CustomMetricError(f"{shown}: timeout_s: only an async function can be stopped")
     needs = _fields(_needs(declared, signature), shown)
+    is_better = json_plain(declared.higher_is_better)  # a Boolean of numpy is one
+    if not isinstance(is_better, bool | None):
+        found = shorten(repr(declared.higher_is_better))
+        raise CustomMetricError(f"{shown}: higher_is_better: expected True or False, found {found}")
     return MetricInfo(
         name,
         needs,
         reads=frozenset() if signature.takes_sample else signature.takes - needs,
         range=_range(declared.range, shown),
-        higher_is_better=declared.higher_is_better is not False,
+        higher_is_better=is_better is not False,
         version=declared.version or 1,
         asks=(asks := _asks(declared.asks, signature, shown)),
         may_ask=signature.may_ask - asks,

@@ -191,6 +191,8 @@ def _make(
 ) -> CustomFunction | CustomCoroutine:
     given = cast("CallOptions", options)
     hide = Redactor(_secrets(given.stated()))
+    if "lower_is_better" in (given.model_extra or {}):  # taken by ** of the code, as anything is
+        raise CustomMetricError(f"{shown}: lower_is_better: write higher_is_better: false instead")
     try:
         function, keywords = binding.bind(given)
     except KeyboardInterrupt:

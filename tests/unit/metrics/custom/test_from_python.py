@@ -271,11 +271,39 @@ class TestWhatIsSaid:
             ({"needs": ["id"]}, "needs: unknown field 'id'"),
             ({"asks": ["jugde"]}, "asks: unknown model 'jugde'. Did you mean 'judge'?"),
             ({"asks": ["judge"]}, "asks: only an async function can ask models"),
+            ({"higher_is_better": 0}, "higher_is_better: expected True or False, found 0"),
+            ({"higher_is_better": "no"}, "higher_is_better: expected True or False, found 'no'"),
             ({"timeout_s": 3}, "timeout_s: only an async function can be stopped"),
         ],
     )
     def test_what_cannot_be_is_refused(self, said: dict[str, Any], message: str) -> None:
         assert f"my_metrics:own: {message}" in refusal(length, **said)
+
+    def test_higher_is_better_is_true_or_false_in_code_too(self) -> None:
+        """0 and "no" meant the higher the better: a maximum was held as a minimum."""
+        for said in (0, "no", 0.0):
+            own = type("Own", (Tone,), {"higher_is_better": said})
+            assert "higher_is_better: expected True or False" in refusal(own)
+            assert "higher_is_better: expected" in refusal(metric(higher_is_better=said)(length))  # type: ignore[arg-type]
+            del length.__rageval_metric__  # type: ignore[attr-defined]
+        numpy = pytest.importorskip("numpy")
+        own = type("Own", (Tone,), {"higher_is_better": numpy.False_})
+        assert defined(own).info.higher_is_better is False
+        own = type("Own", (Tone,), {"higher_is_better": lambda self: False})
+        assert defined(own).info.higher_is_better is True
+
+    def test_lower_is_better_is_an_option_only_where_the_code_names_it(self) -> None:
+        """The code took it with ** and the higher was the better."""
+
+        def any_of(sample: Sample, **options: Any) -> float:
+            return 1.0
+
+        def own(sample: Sample, lower_is_better: bool = False) -> float:
+            return float(lower_is_better)
+
+        assert score(own, {"lower_is_better": True}).value == 1.0
+        with pytest.raises(CustomMetricError, match="write higher_is_better: false"):
+            score(any_of, {"lower_is_better": True})
 
     def test_an_option_that_is_called_like_what_a_scenario_says_is_refused(self) -> None:
         def ambiguous(sample: Sample, range: int = 3) -> float:  # noqa: A002
