@@ -12,6 +12,7 @@ from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.model import Value
+from pytest_rageval.scenario.other_model import leave_price, stay_with_profile, take_profile
 from pytest_rageval.scenario.short_forms import (
     OF_MEAN,
     ROLES,
@@ -112,9 +113,11 @@ class Override(Value, frozen=True):
             return
         if names_profile(tree.data, self.value):
             if not (is_told_already or is_beside):
-                _take_profile(tree, self.path, present, self.value)
+                take_profile(tree, self.path, present, self.value)
         elif step == "model" and self.value is not None and not self.written_at:
-            _stay_with_profile(tree, role, present)
+            stay_with_profile(tree, role, present)
+            if self.flag != key_name(self.path):  # else a patch, which says what it changes
+                leave_price(tree, role, self.value)
 
     def _check_variant(self, tree: YamlTree) -> None:
         """Refuse a key of a variant that the scenario lacks: its name may be misspelt."""
@@ -262,43 +265,6 @@ def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
     compare = tree.data.get("compare")
     if path == ("compare", "baseline") and value is not None and isinstance(compare, dict):
         compare.pop("run_old_path", None)
-
-
-def _take_profile(
-    tree: YamlTree, path: tuple[str, ...], present: dict[str, Any], name: str
-) -> None:
-    """Let the profile say which model is asked, where and with which key; the rest stays.
-
-    What an option has set before stays, too; if ``path`` ends in ``model``, only where it says
-    none of these three. A profile with nothing but a price does not say where.
-    """
-    role, step = path
-    of_profile = tree.data["models"][name]
-    said = of_profile if isinstance(of_profile, dict) else {}
-    if said.keys() == {"price"}:
-        identity: tuple[str, ...] = ("profile", "model", "price")
-    else:
-        identity = ("profile", "model", "provider", "base_url", "api_key_env", "headers", "price")
-        identity = (*identity, "extra_body")
-    set_before = {key for key in present if _is_set_by_option(tree, (role, key))}
-    taken = {*identity, *said} - (set_before if step == "profile" else set_before - {*identity})
-    tree.data[role] = {key: value for key, value in present.items() if key not in taken}
-
-
-def _is_set_by_option(tree: YamlTree, path: tuple[str, str]) -> bool:
-    """Return whether an option (no variant) has set this very key, not the whole section."""
-    source = tree.where(path)
-    is_of_file = source == tree.source or source.startswith(f"{tree.source}:")
-    return not is_of_file and source != tree.where(path[:1])
-
-
-def _stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> None:
-    """Name a profile that stood in place of a model as ``profile``: its server and key stay."""
-    name = present.get("model")
-    if "profile" in present or not names_profile(tree.data, name):
-        return
-    if {*(tree.data["models"][name] or ())} != {"price"}:  # a price is that of its own model
-        tree.data[role] = {"profile": name, **present}
 
 
 def _expand_mean(tree: YamlTree, path: YamlPath) -> None:

@@ -326,8 +326,50 @@ def test_a_patch_says_all_of_another_model_as_a_variant_does(tmp_path: Path) -> 
     assert path.read_text("utf-8").endswith("\njudge: {model: strong}\n")
 
 
-def test_the_price_of_a_model_is_not_that_of_another() -> None:
-    assert filled("judge", "judge: mini", "", "judge.model=other") == {"model": "other"}
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("judge: mini", ["judge.model=other"], {"model": "other"}),
+        ("judge: {model: m, price: 2}", ["judge.model=other"], {"model": "other"}),
+        ("judge: {model: m, price: 2}", ["judge.model=m"], {"model": "m", "price": 2}),
+        (
+            "judge: {model: m, price: 2}",
+            ["judge.price=3", "judge.model=other"],
+            {"model": "other", "price": 3},
+        ),
+        (
+            "judge: {model: m, price: 2}",
+            ["judge.price.output=3", "judge.model=other"],
+            {"model": "other", "price": {"input": 2, "output": 3}},
+        ),
+        (
+            "judge: {model: m, price: 2}",
+            ["judge.model=other", "judge.price=3"],
+            {"model": "other", "price": 3},
+        ),
+        *(
+            (f"judge: {judge}", [f"judge.model={name}"], {"model": name, "seed": 1, "price": price})
+            for judge in ("paid", "{profile: paid}", "{profile: paid, price: 5}")
+            for name, price in (("other", None), ("m", 5 if "5" in judge else 2))
+        ),
+    ],
+)
+def test_the_price_of_a_model_is_not_that_of_another(
+    text: str, options: list[str], expected: Any
+) -> None:
+    """A budget counted the calls of a dear judge at the price of a cheap one."""
+    models = "models: {paid: {model: m, price: 2, seed: 1}, mini: {price: 2}}"
+    data = parse_yaml(f"name: s\ndataset: r.jsonl\nmetrics: [em]\n{models}\n{text}\n", "s.yaml")
+    given = [set_override("--rag-set", option) for option in options]
+    loaded, problems = inspect_tree(data, Path("s.yaml"), given)
+    assert (problems, filled_roles(loaded.tree.data)["judge"]) == ([], expected)
+
+
+def test_a_patch_leaves_a_price_that_it_does_not_name(tmp_path: Path) -> None:
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"{BASE}judge: {{model: m, price: 2}}\n", "utf-8")
+    assert patch_scenario(path, {"judge": {"price": 2, "model": "x"}}) == ("judge.model",)
+    assert path.read_text("utf-8").endswith("\njudge: {model: x, price: 2}\n")
 
 
 @pytest.mark.parametrize("written", ["", "judge: {profile: strong}"])
