@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 from unicodedata import normalize
@@ -90,7 +91,8 @@ class Override(Value, frozen=True):
         _expand_mean(tree, steps)
         try:
             value = beside_number(steps, value_at(tree.data, steps), self.value)
-            tree.put(steps, value, origin=self.flag)
+            # A copy: what translates the tree moves keys, and the value is laid over others, too.
+            tree.put(steps, deepcopy(value), origin=self.flag)
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
         if self.written_at:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.loader import LoadedScenario, inspect_scenario
-from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.loader import LoadedScenario, inspect_scenario, inspect_tree
+from pytest_rageval.scenario.overrides import Override, set_override
+from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 RAG_EVAL = """
 scenario_name: s
@@ -110,6 +111,10 @@ def test_of_ultrarag(load: Load) -> None:
     assert scenario.dataset.key_map == {"references": "golds", "answer": "pred"}
     assert [spec.metric for spec in scenario.metrics] == ["em"]
     assert load(ULTRARAG, benchmark__limit=3).scenario.dataset.limit == 3
+    whole = set_override("--rag-set", "benchmark={path: nq.jsonl, limit: 3}")
+    for _ in range(2):  # for another variant, too
+        found = inspect_tree(parse_yaml(ULTRARAG, "s.yaml"), Path("s.yaml"), [whole])[0]
+        assert (found.scenario.dataset.limit, whole.limits) == (3, True)
 
 
 def test_of_ultrarag_in_its_own_words_beside_ours(load: Load) -> None:
