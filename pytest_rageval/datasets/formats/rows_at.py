@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-from pytest_rageval.scenario.column_names import name_key
+from pytest_rageval.scenario.column_names import name_key, read_field
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_value import EVERY, JsonPath, LostPathError, Trail, parse_path
 
@@ -47,7 +48,8 @@ def rows_of_every(path: JsonPath, document: Any) -> list[Any]:
     """Return the rows at a path with ``[*]``, items that are no objects too; raises LostPathError.
 
     Where values are lists, and others only plain values of objects, the items of the lists are the
-    rows. Where all are plain values of objects, each makes a row: its key as ``id``, and ``value``.
+    rows; a last ``[*]`` passes over the others, which are broken rows elsewhere. Where all are
+    plain values of objects, each makes a row: its key as ``id``, and ``value``.
     A row gets the texts, numbers, booleans and lists of these that the objects above it have under
     names that it lacks; the nearest object counts. What is an answer, a reference or found by a
     search stays above; what they call their id becomes ``parent_id``. A row that is the value of a
@@ -58,7 +60,13 @@ def rows_of_every(path: JsonPath, document: Any) -> list[Any]:
     lists = [trail for trail in trails if isinstance(trail.value, list)]
     others = [trail for trail in trails if not isinstance(trail.value, list)]
     if lists and all(trail.key is not None and _is_plain(trail.value) for trail in others):
-        return [_joined(row, trail, is_below=True) for trail in lists for row in trail.value]
+        if path.steps[-1:] == (EVERY,):
+            trails = lists
+        return [
+            _joined(row, trail, is_below=True)
+            for trail in trails
+            for row in (trail.value if isinstance(trail.value, list) else [trail.value])
+        ]
     if trails and all(trail.key is not None and _is_plain(trail.value) for trail in trails):
         return [{"id": trail.key, "value": trail.value} for trail in trails]
     is_below = path.steps[-1:] != (EVERY,)
@@ -71,7 +79,7 @@ def _joined(row: Any, trail: Trail, *, is_below: bool) -> Any:
     more: dict[str, Any] = {}
     for above in reversed(trail.above):
         for name, value in above.items():
-            if FIELD_OF.get(name) in _OF_A_ROW:
+            if _is_of_a_row(str(name)):
                 continue  # a row without an answer must not be judged by another one
             if _is_plain(value) or (
                 isinstance(value, list) and value and all(map(_is_plain, value))
@@ -82,6 +90,12 @@ def _joined(row: Any, trail: Trail, *, is_below: bool) -> Any:
     elif trail.key is not None:
         return JoinedRow({**row, "id": own_id(row, trail.key)}, more)
     return JoinedRow(row, more) if more else row
+
+
+@lru_cache(1024)
+def _is_of_a_row(name: str) -> bool:
+    fields = {FIELD_OF.get(name), *(read_field(name) or ())[:1]}
+    return not fields.isdisjoint(_OF_A_ROW)
 
 
 def own_id(row: Mapping[str, Any], key: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row, rows_of
-from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
+from pytest_rageval.datasets.formats.json_file import rows_of_document
 from pytest_rageval.datasets.formats.rows_at import JoinedRow, RowsPath, row_paths
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml_rows
@@ -25,10 +25,7 @@ _DEEPEST: Final = 6
 def read_yaml(file: DataFile) -> Iterator[Row | BrokenRow]:
     """Yield a row for each object, with its line; yes, no, dates and times stay text."""
     tree = _tree_of(file)
-    try:
-        rows = rows_in(tree.data, file.spec.rows_at, file.section)
-    except NoRowsError as error:
-        raise file.refuse(str(error)) from error
+    rows = rows_of_document(tree.data, file)
     lines = _lines(tree, rows)
     for row in rows_of(rows, file.spec.max_row_mb, file.section):
         yield replace(row, line=lines.get(row.number - 1))

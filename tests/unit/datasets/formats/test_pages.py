@@ -65,6 +65,12 @@ def test_a_whole_document_is_no_page(load: Load, said: dict[str, Any]) -> None:
     assert found.warnings == ()
 
 
+def test_a_page_in_yaml_is_told_as_one_in_json(load: Load) -> None:
+    text = "has_more: true\nnext_cursor: abc\ndata:\n- {question: q, answer: a}\n"
+    (warning,) = load("r.yaml", text).warnings
+    assert "it tells of a next page ('has_more')" in warning
+
+
 @pytest.mark.parametrize(
     ("said", "reason"),
     [

@@ -119,6 +119,25 @@ def test_what_is_no_row_is_an_invalid_row(load: Callable[..., Dataset]) -> None:
     assert second.reason == "expected an object, found text"
 
 
+@pytest.mark.parametrize("failed", ["timeout", 5])
+def test_what_is_no_list_below_every_is_an_invalid_row(
+    load: Callable[..., Dataset], failed: Any
+) -> None:
+    document = {"tea": {"rows": [{"question": "q1"}]}, "bikes": {"rows": failed}}
+    first, second = load("r.json", json.dumps(document), rows_at="[*].rows").cases
+    assert isinstance(first, Sample)
+    assert isinstance(second, InvalidRow)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["answer", "Answer", "generated_answer", "expected_output", "Reference Answer", "标准答案"],
+)
+def test_a_row_has_no_answer_or_reference_of_an_object_above_it(name: str) -> None:
+    document = {"groups": [{"topic": "t", name: "no", "items": [{"question": "q1"}]}]}
+    assert rows_in(document, "groups[*].items", "dataset") == [{"question": "q1", "topic": "t"}]
+
+
 def test_parents_with_the_same_id_give_no_row_its_id(
     samples: Callable[..., list[Sample]],
 ) -> None:
