@@ -12,7 +12,7 @@ equally many columns is split at once. Any other block is read line by line, wit
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import gt
@@ -48,7 +48,31 @@ def read_qrels(file: DataFile) -> Qrels:
         judged.update(zip(documents, grades, strict=True))
         reading.count_repeated(query, known + len(documents) - len(judged))
     reading.finish(is_empty=not qrels)
+    if _count_up(qrels.values()) and _are_scored(file):
+        raise file.refuse(
+            "is this a run, and not a qrels file? The fourth column counts up in every query, and "
+            "the fifth has scores; if these are judgements, leave out what is behind the grade"
+        )
     return qrels
+
+
+def _count_up(found: Collection[dict[str, int]]) -> bool:
+    """Return whether values count from 1, or 0, in each query, of which one has several."""
+    listed = [[*grades.values()] for grades in found]
+    return max(map(len, listed)) > 1 and any(
+        all(one == [*range(first, first + len(one))] for one in listed) for first in (0, 1)
+    )
+
+
+def _are_scored(file: DataFile) -> bool:
+    """Return whether each line has the columns of a run, the fifth a number with a point."""
+    for block in _blocks(file):
+        for _, line, entry in _lines(block, _QRELS):
+            columns = _split(line, len(_RUN.columns)) if entry is not None else []
+            is_scored = len(columns) >= len(_RUN.columns) and b"." in columns[4]
+            if columns and not (is_scored and _number(columns[4]) is not None):
+                return False
+    return True
 
 
 def read_run(
@@ -311,17 +335,24 @@ def _split(line: bytes, wanted: int) -> list[bytes]:
     columns = [*map(bytes.strip, line.split(b"\t"))]
     if len(columns) >= wanted:
         return columns
+    words = line.split()
+    if wanted == len(_QRELS.columns) == len(columns) + 1 == len(words):
+        is_iteration = words[1].isdigit() or words[1].upper() == b"Q0"
+        if not is_iteration and _number(columns[2]) is not None:
+            # Split at blanks, an id would lose its first word.
+            found = f"3 columns between tabs, and an id with a blank: {_shown(line)}"
+            raise _LineError(f"{found}; add a 0 between tabs as the second column")
     is_run = wanted == len(_RUN.columns) == len(columns) + 1
     has_blank = is_run and b" " in columns[0] + columns[2]
     if has_blank and columns[3].isdigit() and _number(columns[4]) is not None:
         # Split at blanks, an id would lose its last word, and a rank be the score.
         found = f"5 columns between tabs, and an id with a blank: {_shown(line)}"
         raise _LineError(f"{found}; add the tag of the run behind a tab")
-    return line.split()
+    return words
 
 
 def _grades(columns: list[bytes], width: int) -> list[int]:
-    if width > len(_RUN.columns) and b"Q0" in columns[1::width]:
+    if width > len(_RUN.columns) and not {b"Q0", b"q0"}.isdisjoint(columns[1::width]):
         raise ValueError("perhaps a run")
     grades = _numbers(columns[3::width], int)
     if max(grades) > MAX_GRADE or min(grades) < -MAX_GRADE:
@@ -332,7 +363,7 @@ def _grades(columns: list[bytes], width: int) -> list[int]:
 def _grade(columns: list[bytes]) -> int:
     if (
         len(columns) >= len(_RUN.columns)
-        and columns[1] == b"Q0"
+        and columns[1].upper() == b"Q0"
         and _number(columns[4]) is not None
     ):
         raise _LineError(f"is this a run, and not a qrels file? {_shown(b' '.join(columns))}")

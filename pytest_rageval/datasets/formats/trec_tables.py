@@ -32,7 +32,9 @@ _OF_NO_USE: Final = (
 )
 """Columns that say nothing of a judgement; any other one of numbers may be the grade or score."""
 
-_FLAGS: Final = ("true", "false")
+_FLAGS: Final = frozenset({"true", "false"})
+_WORDS: Final = _FLAGS | {"yes", "no", "y", "n", "relevant", "irrelevant", "not relevant"}
+"""What may be the judgement where no column is named after one."""
 
 _LISTED: Final = 5
 _HEADER_LINES: Final = 1000
@@ -265,10 +267,11 @@ class _Entries:
             )
 
     def _note_spare(self, cells: Any) -> None:
+        flags = _WORDS if self.layout.value is None else _FLAGS
         for name, place in self.layout.spare:
             cell = cells.get(place) if self.layout.is_json else cells[place]
             text = "" if cell is None else str(cell).strip()
-            if text.lower() in _FLAGS or _float(cell if text else None) is not None:
+            if text.lower() in flags or _float(cell if text else None) is not None:
                 self._numbers[name] = None
             elif text:
                 self._texts.add(name)

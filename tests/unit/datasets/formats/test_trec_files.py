@@ -466,9 +466,39 @@ def test_a_qrels_file_given_as_run_is_guessed(refused_run: Refused) -> None:
 
 def test_a_run_given_as_qrels_is_guessed(refused_qrels: Refused) -> None:
     """Its ranks would be read as grades."""
-    assert refused_qrels("q1 Q0 d1 1 3.0 r\n") == [
-        "q.txt:1: is this a run, and not a qrels file? 'q1 Q0 d1 1 3.0 r'"
-    ]
+    for zero in ("Q0", "q0"):
+        assert refused_qrels(f"q1 {zero} d1 1 3.0 r\n") == [
+            f"q.txt:1: is this a run, and not a qrels file? 'q1 {zero} d1 1 3.0 r'"
+        ]
+    for first in (0, 1):
+        lines = f"q1 0 d1 {first} 9.5 r\n# end\nq1 0 d2 {first + 1} 3.0 r\nq2 0 d1 {first} 2.0 r\n"
+        (problem,) = refused_qrels(lines)
+        assert problem.startswith("q.txt: is this a run, and not a qrels file? The fourth column")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "q1 0 d1 1 0.9 ann\nq1 0 d2 1 0.8 ann\n",
+        "q1 0 d1 1 9 r\nq1 0 d2 2 8 r\n",
+        "q1 0 d1 1\nq1 0 d2 2\n",
+        "q1 0 d1 1 0.9 ann\n",
+        "q1 0 d1 1 0.9 ann\nq1 0 d2 2 0.8\n",
+    ],
+)
+def test_judgements_with_more_columns_are_no_run(qrels: ReadQrels, lines: str) -> None:
+    assert "d1" in qrels(lines)["q1"]
+
+
+def test_qrels_in_three_columns_with_a_blank_in_an_id_are_refused(
+    qrels: ReadQrels, refused_qrels: Refused
+) -> None:
+    """Its first word would be the iteration."""
+    for line in ("q1\tRefund Policy.pdf\t1", "my query\td1\t1"):
+        (problem,) = refused_qrels(f"{line}\n")
+        assert "3 columns between tabs, and an id with a blank" in problem
+        assert "add a 0 between tabs as the second column" in problem
+    assert qrels("q1 0\td1\t1\nq1\t0 d2\t0\n") == {"q1": {"d1": 1, "d2": 0}}
 
 
 def test_qrels_with_q0_and_a_note_are_no_run(qrels: ReadQrels) -> None:

@@ -124,6 +124,8 @@ def test_other_files_are_left_to_other_readers(file: Make, text: str) -> None:
         ("qid docid is_relevant\nq1 d1 0\n", "is 'is_relevant' the grade"),
         ('{"qid": "q1", "docid": "d1", "gain": 0}\n', "is 'gain' the grade"),
         ("qid\tdocid\trank\nq1\td1\t0\n", "a column 'rank', and no 'score': is this a run"),
+        ("query-id\tcorpus-id\trelevant\nq1\td1\tyes\nq1\td2\tNo\n", "is 'relevant' the grade"),
+        ("qid,docid,judgement\nq1,d1,Not relevant\n", "is 'judgement' the grade"),
         # The first object does not name it.
         ('{"qid": "q1", "docid": "d1"}\n{"qid": "q1", "docid": "d2", "gain": 0}\n', "t.tsv:2: "),
         ("qid\tdocid\nq1\td1\t0\n", "t.tsv:2: not a row with the columns of the first line"),
