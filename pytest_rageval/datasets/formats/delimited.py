@@ -198,7 +198,7 @@ class _Records:
         if found is not None and (reason := self._swallowed_rows(found)):
             return self._break_first_line(reason, is_closed=True)
         self._next_line = self.line + len(self._of_record)
-        if self._of_record[1:] and self.width > 2 and not self._is_told:
+        if self._of_record[1:] and self.width > 1 and not self._is_told:
             self._note_rows_in_cell()
         return found
 
@@ -210,7 +210,7 @@ class _Records:
         # Some rows may have blank cells, if others have none.
         blank = sum(not all(map(str.strip, row)) for row in rows)
         has_keys = all(row[0].strip() for row in rows)
-        may_be = self._delimiter != "," or _have_like_keys(rows)
+        may_be = (self._delimiter != "," and self.width > 2) or _have_like_keys(rows)
         if has_keys and may_be and len(rows) - blank > 2 * bool(blank):
             self._is_told = True
             self._file.notes.append(
@@ -332,8 +332,10 @@ def _have_like_keys(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _signs(cell: str) -> set[str]:
-    """Return the kinds of signs in a cell; of a sentence, those at both ends."""
+    """Return the kinds of signs in a cell; of a sentence, those at both ends, of a question, ?."""
     text = cell.strip('" ')
+    if text.endswith(("?", "？")):
+        return {"?"}
     ends = text if text.isascii() and " " not in text else f"{text[:1]} {text[-1:]}"
     return {"0" if sign.isdigit() else "a" if sign.isalpha() else sign for sign in ends}
 

@@ -372,6 +372,20 @@ def test_parts_of_a_text_between_commas_are_no_rows(load: Load, key: str, cell: 
     assert (found.warnings, len(found.cases)) == ((), 2)
 
 
+@pytest.mark.parametrize(
+    ("rows", "count"),
+    [
+        ('q1,"a1\nq2,a2\nq3,a3"\n', 1),
+        ('How long?,"a1\nIs there a fee?,a2\nWho?,a3"\n', 1),
+        ('How much?,"Prices:\nMo,5\nTu,6\nWe,7"\n', 0),
+        ('q1,"Dear Sir,\nwell, yes\nso, no"\n', 0),
+        ('q1,"12 Main St\n5 High St,Salem\n"\n', 0),
+    ],
+)
+def test_rows_in_a_cell_of_two_columns_are_a_warning(load: Load, rows: str, count: int) -> None:
+    assert len(load("r.csv", f"question,answer\n{rows}s,a\n").warnings) == count
+
+
 @pytest.mark.parametrize("mark", [";", "\t", ","])
 @pytest.mark.parametrize("blank", ["r2", ""])
 def test_rows_between_two_quotes_of_texts_in_a_csv_are_a_warning(
