@@ -48,7 +48,10 @@ def unfinished(document: Any) -> str:
 
 
 def _planned(run: Any) -> int:
-    """Return how many samples the run of a log was to have, 0 if that is not known."""
+    """Return how many samples the run of a log was to have, 0 if unknown.
+
+    A run over chosen ``sample_ids`` counts the whole set.
+    """
     named = run if isinstance(run, Mapping) else {}
     dataset, config = _mapping(named.get("dataset")), _mapping(named.get("config"))
     count, limit, epochs = dataset.get("samples"), config.get("limit"), config.get("epochs")

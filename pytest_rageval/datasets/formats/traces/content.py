@@ -48,6 +48,7 @@ _TEXT: Final = (
 )
 _INNER: Final = ("document", "node", "payload", "kwargs", "entity", "metadata", "_source")
 _ID: Final = ("id", "document.id", "doc_id", "document_id", "chunk_id", "id_", "_id", "node_id")
+_COUNT: Final = re.compile(r"(?i)(?:count|total|found|hits|matches|results|docs)$|^n(?:um)?_")
 _DEEPEST: Final = 8
 """How many objects and lists around a text are looked into."""
 _DEEPEST_CHAT: Final = 4
@@ -155,7 +156,7 @@ def answer_in(
     """Return the answer in the output of a step; None where none, or no certain one, is there.
 
     A text that spells an object without an answer is the answer as it is, unless the object says
-    that the answer is null, or it is masked.
+    that the answer is null or blank, or it is masked.
 
     >>> answer_in({"choices": [{"message": {"role": "assistant", "content": "Six euros."}}]})
     'Six euros.'
@@ -179,10 +180,10 @@ def left_open_in(value: Any) -> str | None:
 
 
 def _withholds(value: Any) -> bool:
-    """Return whether a mask stands in place of an answer, or null or "" under a name of answers."""
+    """Return whether a mask stands in place of an answer, or nothing under a name of answers."""
     if isinstance(value, Mapping):
         return any(
-            _withholds(part) or (part in (None, "") and _is_named(name, "answer"))
+            _withholds(part) or (_says(name) and part not in ([], {}) and _is_void(part))
             for name, part in value.items()
             if len(value) == 1 or name in _ANSWER or _is_named(name, "answer")
         )
@@ -200,15 +201,35 @@ def _named(
 ) -> str | None:
     """Return the text under the first of ``names``, else under a user's own name of the field.
 
-    Else under another of ``names``; else that of the only value.
+    Else under another of ``names``; else that of the only value. Beside an answer that is empty or
+    masked, other texts are none, but for those of a chat that ends with a reply.
     """
     own = [name for name in value if name not in names and _is_named(name, field)]
+    is_void = field == "answer" and any(_is_void(value[name]) for name in filter(_says, value))
     for name in (*names[:1], *own, *names[1:]):
         if name in value and not isinstance(value[name], bool | int | float):
-            found = read(value[name], depth - 1)
-            if found:
+            is_read = not is_void or _says(name) or _ends_with_reply(value[name])
+            if is_read and (found := read(value[name], depth - 1)):
                 return found
     return read(next(iter(value.values())), depth - 1) if len(value) == 1 else None
+
+
+def _says(name: Any) -> bool:
+    # LangChain's llm_output holds figures.
+    return name == "final_answer" or (name != "llm_output" and _is_named(name, "answer"))
+
+
+def _is_void(value: Any) -> bool:
+    """Return whether a value is null, blank or a mask, or holds nothing else."""
+    if isinstance(value, str):
+        return _text(value) is None
+    parts = value.values() if isinstance(value, Mapping) else value
+    return value is None or (isinstance(value, Mapping | list) and all(map(_is_void, parts)))
+
+
+def _ends_with_reply(value: Any) -> bool:
+    chat = _chat(value if isinstance(value, list) else [value])
+    return bool(chat) and chat[-1][0] in _ASSISTANT
 
 
 def _is_named(name: Any, field: str) -> bool:
@@ -298,9 +319,13 @@ def documents_in(value: Any, *, is_retrieval: bool) -> list[Document] | None:
 
 
 def _holds_anything(value: Any, depth: int = _DEEPEST) -> bool:
-    """Return whether a value has a text, or a list that is not empty, in it."""
+    """Return whether a value has a text, a list that is not empty, or a count above 0, in it."""
     if isinstance(value, Mapping) and depth:
-        return any(_holds_anything(part, depth - 1) for part in value.values())
+        return any(
+            _holds_anything(part, depth - 1)
+            or (isinstance(part, int | float) and part > 0 and _COUNT.search(str(name)) is not None)
+            for name, part in value.items()
+        )
     return bool(value) and isinstance(value, str | list | Mapping)
 
 

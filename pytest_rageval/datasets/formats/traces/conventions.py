@@ -300,16 +300,23 @@ def has_empty_output(span: Span) -> bool:
 def has_output(span: Span) -> bool:
     """Return whether what a step gave was recorded.
 
-    Not so for null, an empty text, what is redacted, and an object without keys. An empty list is
-    an output: nothing was found.
+    Not so for null, an empty text, an object without keys, and what is redacted, also in part where
+    no documents can be read. An empty list is an output: nothing was found.
     """
     found = (value for field in ("documents", "output") for value in _values(span, field))
     return any(
-        value.strip() not in ("", "null", "None", "{}") and not is_hidden(value)
-        if isinstance(value, str)
-        else value != {}
+        (value.strip() if isinstance(value, str) else value) not in ("", "null", "None", "{}", {})
+        and not (_hides_text(value) and documents_of(span) is None)
         for value in found
     )
+
+
+def _hides_text(value: Any) -> bool:
+    """Return whether a mask stands in place of a text in a value."""
+    value = decoded(value)
+    if isinstance(value, Mapping | list):
+        return any(map(_hides_text, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, str) and is_hidden(value)
 
 
 def query_of(span: Span) -> str | None:

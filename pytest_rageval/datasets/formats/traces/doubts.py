@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_rageval.datasets.formats.traces.conventions import answer_of, left_open_of, output_of
-from pytest_rageval.datasets.formats.traces.rows import request_roots
-from pytest_rageval.datasets.formats.traces.trace import Trace
+from pytest_rageval.datasets.formats.traces.trace import Trace, request_roots
 
 _MAY_ANSWER: Final = ("chain", "agent", "llm")
 

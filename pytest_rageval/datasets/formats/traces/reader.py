@@ -332,7 +332,7 @@ def _notes(
     for count, what in (
         (collected.counts["logs"], "record of logs or metrics"),
         (collected.counts["parts"], "part without a run"),
-        (len(collected.untold), f"column said by several steps, and not by the trace ({untold})"),
+        (len(collected.untold), f"column of which a trace says different things ({untold})"),
     ):
         if count:
             yield f"{file.shown}: {_count(count, what)}: left out"

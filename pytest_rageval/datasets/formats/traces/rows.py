@@ -26,7 +26,7 @@ from pytest_rageval.datasets.formats.traces.conventions import (
     text_at,
 )
 from pytest_rageval.datasets.formats.traces.span import Span
-from pytest_rageval.datasets.formats.traces.trace import Trace
+from pytest_rageval.datasets.formats.traces.trace import WHOLE, Trace, main_roots, request_roots
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.fields import UNRECORDED_SEARCH
 
@@ -36,8 +36,6 @@ _SEARCHES: Final = re.compile(
 )
 """Names of steps that may retrieve; they count if no step whose kind says so has documents."""
 
-_WHOLE: Final = ("chain", "agent", "")
-"""Kinds of steps that may be whole requests."""
 _ERROR_KEYS: Final = frozenset({"error", "errors", "code", "status", "status_code", "traceback"})
 
 COLUMNS: Final = (
@@ -82,7 +80,8 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> T
     sets the record's ``error``.
     """
     steps = trace.steps()
-    root = trace.roots[0] if trace.roots else None
+    roots = main_roots(trace)
+    root = roots[0] if roots else None
     if root is not None and root.is_trace and root.error is None:
         root.error = _failure_below(trace, root)
     fields: dict[str, Any] = dict.fromkeys(COLUMNS)
@@ -97,7 +96,7 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> T
         fields[name] = _first_text(trace, name)
     if root is not None:
         fields["trace_name"] = fields["trace_name"] or root.name or None
-        failed = next((span for span in trace.roots if _error_of(span) is not None), None)
+        failed = next((span for span in roots if _error_of(span) is not None), None)
         fields["status"] = "ok" if failed is None else "error"
         fields["error"] = None if failed is None else _reason(failed, steps) or None
     for name, value in extra.items():
@@ -133,11 +132,6 @@ def _content(
     }
 
 
-def request_roots(trace: Trace) -> list[Span]:
-    """Return the roots that may have the question and the answer."""
-    return [span for span in trace.roots if span.kind not in ("retrieval", "rerank", "embedding")]
-
-
 def _first(side: Callable[[Span], Any], spans: Iterable[Span]) -> Any:
     """Return the input or the output of the first step that has one, None without any."""
     return next((found for found in map(side, spans) if found is not None), None)
@@ -152,7 +146,9 @@ def _question(trace: Trace, roots: Sequence[Span], steps: Sequence[Span]) -> str
     top = next((span for span in roots if input_of(span) is not None), None)
     if top is not None and top.kind != "llm":
         return question_of(top)
-    inner = (span for span in trace.below(trace.roots) if span.kind in _WHOLE)
+    of_system = {span.span_id for span in steps}
+    inner = (span for span in trace.below(roots) if span.kind in WHOLE)
+    inner = (span for span in inner if span.span_id in of_system)
     named = next(filter(None, map(question_of, inner)), None)
     if named:
         return named
@@ -344,7 +340,7 @@ def _failure_below(trace: Trace, record: Span) -> str | None:
     if output_of(record) is not None or has_empty_output(record):
         return None
     tops = [span for span in trace.tops() if span.kind != "judge"]
-    may_answer = [span for span in tops if span.kind in (*_WHOLE, "llm")]
+    may_answer = [span for span in tops if span.kind in (*WHOLE, "llm")]
     if not may_answer or may_answer[-1] is not tops[-1]:
         return None
     inside = {span.span_id for span in trace.below(may_answer)}
@@ -364,9 +360,9 @@ def _two_questions(trace: Trace) -> list[str]:
 
     A step that passes on what another one was asked, or said, belongs to the same request.
     """
-    spans = [span for span in trace.roots if span.kind in _WHOLE]
+    spans = [span for span in trace.roots if span.kind in WHOLE]
     if len(spans) == 1 and len(trace.roots) == 1 and input_of(spans[0]) is None:
-        spans = [span for span in trace.children(spans[0]) if span.kind in _WHOLE]
+        spans = [span for span in trace.children(spans[0]) if span.kind in WHOLE]
     asked = [(question_of(span), answer_of(span)) for span in spans]
     whole = [(question, answer) for question, answer in asked if question and answer]
     said = {answer for _, answer in whole}
@@ -375,7 +371,19 @@ def _two_questions(trace: Trace) -> list[str]:
         other = next((text for text in found[at + 1 :] if one not in text and text not in one), "")
         if other:
             return [one, other]
-    return []
+    return _unanswered(spans)
+
+
+def _unanswered(spans: Sequence[Span]) -> list[str]:
+    """Return the question of a root that gave nothing, and that of the one whose answer is read."""
+    first = next((span for span in spans if input_of(span) is not None), None)
+    last = next((span for span in reversed(spans) if output_of(span) is not None), None)
+    if first is None or last is None or first is last or answer_of(first):
+        return []
+    one, other = question_of(first), question_of(last)
+    if not one or not other or one in other or other in one:
+        return []
+    return [] if other in str(decoded(output_of(first))) else [one, other]
 
 
 def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Collection[str]) -> str:

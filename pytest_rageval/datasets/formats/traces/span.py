@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import math
 import re
 from base64 import b64decode
 from collections import Counter
@@ -53,7 +54,11 @@ class Collected:
     of_steps: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """Columns that are known of a single step: by trace, column and step."""
     untold: list[str] = field(default_factory=list)
-    """Columns left out because steps of a trace disagree, and the trace itself has no value."""
+    """Columns left out: the steps of a trace disagree, and it has no value of its own; or it was
+    told two things to expect.
+    """
+    _expected: dict[tuple[str, str, str], Any] = field(default_factory=dict)
+    """By trace, step and column; NaN, which nothing equals, where two differ."""
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Records that come in pieces, by id; their kind is under the key ""."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -92,9 +97,9 @@ class Collected:
     def expect(self, trace_id: str, name: Any, value: Any, step: str = "") -> None:
         """Note what was expected.
 
-        An answer or a reference goes to ``references``, what is about a reference and a check to
-        their own fields. Another field of a row gets ``expected_`` before its name: what was
-        observed stays. An unknown name is kept.
+        Of several that differ, none. An answer or a reference goes to ``references``, what is about
+        a reference and a check to their own fields. Another field of a row gets ``expected_``
+        before its name: what was observed stays. An unknown name is kept.
         """
         if not isinstance(name, str) or not name:
             return
@@ -104,7 +109,19 @@ class Collected:
         if known is not None and not is_gold:
             is_own = known[0].startswith("reference") or known[0] in CHECK_FIELDS
             column = known[0] if is_own else f"expected_{name}"
-        self.say(trace_id, column, value, step)
+        if value is None or value in ("", [], {}):
+            return
+        place = (trace_id, step, column)
+        before = self._expected.setdefault(place, value)
+        if before == value:
+            self.say(trace_id, column, value, step)
+        elif before == before:  # noqa: PLR0124  (NaN is not itself)
+            self._expected[place] = math.nan
+            self.untold.append(column)
+            if step:
+                del self.of_steps[trace_id][column][step]
+            else:
+                del self.said[trace_id][column]
 
     def part(self, kind: str, name: str, fields: Mapping[str, Any]) -> None:
         """Add a piece of a record."""

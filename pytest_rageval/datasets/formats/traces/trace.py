@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from pytest_rageval.datasets.formats.traces.conventions import kind_of
+from pytest_rageval.datasets.formats.traces.conventions import kind_of, output_of
 from pytest_rageval.datasets.formats.traces.span import Collected, Span
+
+WHOLE: Final = ("chain", "agent", "")
+"""Kinds of steps that may be whole requests."""
 
 
 @dataclass
@@ -66,6 +69,23 @@ class Trace:
         judging = [span for span in self.spans if span.kind == "judge"]
         left_out = {span.span_id for span in self.below(judging)} if judging else ()
         return [span for span in self.spans if span.span_id not in left_out]
+
+
+def request_roots(trace: Trace) -> list[Span]:
+    """Return the roots that may have the question and the answer: no searches.
+
+    No judges beside other roots, and no tools beside a step that may answer and has an output.
+    """
+    searches = ("retrieval", "rerank", "embedding")
+    return [span for span in main_roots(trace) if span.kind not in searches]
+
+
+def main_roots(trace: Trace) -> list[Span]:
+    """Return the roots, without judges and tools where others are the system's."""
+    roots = [span for span in trace.roots if span.kind != "judge"] or trace.roots
+    outputs = (output_of(span) for span in roots if span.kind in (*WHOLE, "llm"))
+    has_answer = any(output is not None for output in outputs)
+    return [span for span in roots if span.kind != "tool"] if has_answer else roots
 
 
 def columns_of(trace: Trace, known: Collected) -> dict[str, Any]:

@@ -293,6 +293,81 @@ def test_two_requests_stay_an_invalid_row_where_one_ends_with_its_question(load:
     assert isinstance(other, Sample)
 
 
+# Judges and tools beside the root of the system.
+
+ASKS = span("ask", None, 2, "CHAIN", asked="Capital?", said="Paris.")
+JUDGE = span("judge", None, 4, "EVALUATOR", asked="Is Paris right?", said="yes")
+GUARD = span("guard", None, 0, "GUARDRAIL", asked="Is it safe: Capital?", said="safe")
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [ASKS, JUDGE],
+        [GUARD, ASKS],
+        [ASKS, span("log", None, 4, "TOOL", asked="{}", said="saved")],
+        [span("clock", None, 0, "TOOL", asked="{}", said="noon"), ASKS],
+        [ASKS, span("judge", None, 4, "EVALUATOR", status=FAILED)],
+        [ASKS, span("log", None, 4, "TOOL", asked="{}", status=FAILED)],
+        [
+            span("ask", None, 0, "CHAIN", said="Paris."),
+            span("guard", "ask", 1, "GUARDRAIL"),
+            span("checks", "guard", 1, "CHAIN", asked="Is it safe: Capital?", said="safe"),
+            span("model", "ask", 2, asked="Capital?", said="Paris."),
+        ],
+    ],
+)
+def test_a_judge_or_a_tool_beside_the_root_neither_asks_nor_answers(
+    load: Load, records: list[Record]
+) -> None:
+    case = only(load("t.jsonl", lines(*records)))
+    assert (case.question, case.answer) == ("Capital?", "Paris.")
+    assert (case.metadata["trace_name"], case.metadata["status"]) == ("ask", "ok")
+
+
+@pytest.mark.parametrize(
+    ("records", "answer"),
+    [
+        ([JUDGE], "yes"),
+        ([span("call", None, 0, "TOOL", asked="Capital?", said="Paris.")], "Paris."),
+        (
+            [
+                span("ask", None, 0, "CHAIN", asked="Capital?"),
+                span("call", None, 2, "TOOL", asked="Capital?", said="Paris."),
+            ],
+            "Paris.",
+        ),
+    ],
+)
+def test_a_judge_or_a_tool_alone_has_the_answer(
+    load: Load, records: list[Record], answer: str
+) -> None:
+    assert only(load("t.jsonl", lines(*records))).answer == answer
+
+
+@pytest.mark.parametrize("said", [None, "", "[REDACTED]"])
+def test_the_answer_of_another_request_is_none(load: Load, said: str | None) -> None:
+    first = span("a", None, 0, "CHAIN", asked="How long?", said=said)
+    second = span("b", None, 5, "CHAIN", asked="Is there a fee?", said="No.")
+    whole = span("c", None, 0, "CHAIN", asked="Who?", said="Me.", trace="t2")
+    case, _ = load("t.jsonl", lines(first, second, whole)).cases
+    assert isinstance(case, InvalidRow)
+    assert "several requests" in case.reason
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        (None, "Passages: ... Question: Capital?"),
+        ("Which city?", "Which city?"),
+    ],
+)
+def test_steps_beside_each_other_may_be_of_one_request(load: Load, said: Any, asked: str) -> None:
+    first = span("a", None, 0, "CHAIN", asked="Capital?", said=said)
+    second = span("b", None, 5, "CHAIN", asked=asked, said="Paris.")
+    assert only(load("t.jsonl", lines(first, second))).answer == "Paris."
+
+
 # What is told.
 
 BEHIND = (

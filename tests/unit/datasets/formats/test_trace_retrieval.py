@@ -68,6 +68,9 @@ def read(load: Load) -> Callable[..., Sample]:
 Read = Callable[..., Sample]
 
 
+MASKED = [{"page_content": "[REDACTED]", "metadata": {"source": "a.pdf"}}]
+
+
 def _genai(**more: Any) -> dict[str, Any]:
     return span("search", "root", 1, gen_ai__operation__name="retrieval", **more)
 
@@ -85,11 +88,27 @@ def _langfuse(**more: Any) -> dict[str, Any]:
         (phoenix(output__value="***"), "OPENINFERENCE_HIDE_OUTPUTS"),
         (phoenix(output__value=""), "OPENINFERENCE_HIDE_OUTPUTS"),
         (phoenix(output__value="{}"), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value='["[REDACTED]"]'), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value='{"documents": ["***"]}'), "OPENINFERENCE_HIDE_OUTPUTS"),
+        (phoenix(output__value=json.dumps(MASKED)), "OPENINFERENCE_HIDE_OUTPUTS"),
         (_genai(), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
         (_langfuse(), "capture_output"),
         (_langfuse(langfuse__observation__output="null"), "capture_output"),
     ],
-    ids=["none", "redacted", "masked", "stars", "empty", "no keys", "genai", "langfuse", "null"],
+    ids=[
+        "none",
+        "redacted",
+        "masked",
+        "stars",
+        "empty",
+        "no keys",
+        "list",
+        "object",
+        "passage",
+        "genai",
+        "langfuse",
+        "null",
+    ],
 )
 def test_a_search_whose_output_was_not_recorded_is_unknown(
     read: Read, step: dict[str, Any], setting: str
@@ -269,6 +288,8 @@ def test_a_document_without_an_id_beside_others_is_named(load: Load) -> None:
     [
         *(([], ()), ([[]], ()), ({"documents": []}, ()), ({"documents": None}, ())),
         ({"matches": [], "count": 0}, ()),
+        ({"documents": None, "took_ms": 12, "cached": True}, ()),
+        *(({"count": 3}, None), ({"documents": None, "num_results": 3}, None)),
         # Without text and id they are no documents.
         ([{"role": "tool", "content": "A day.", "id": "m1"}], None),
         ([{"title": "Refunds", "url": "https://x"}], None),

@@ -200,7 +200,7 @@ def test_scores_of_several_steps_are_left_out_and_named(load: Load) -> None:
     assert case.metadata["score_clear"] == 0.5
     assert "score_helpful" not in case.metadata
     assert dataset.warnings[0] == (
-        "t.jsonl: 1 column said by several steps, and not by the trace ('score_helpful'): left out"
+        "t.jsonl: 1 column of which a trace says different things ('score_helpful'): left out"
     )
 
 

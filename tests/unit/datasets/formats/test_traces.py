@@ -527,6 +527,33 @@ def test_an_expected_answer_is_a_reference_and_feedback_a_column(load: Load) -> 
     assert "score_old" not in case.metadata
 
 
+@pytest.mark.parametrize(
+    ("expected", "references", "told"),
+    [
+        (["five days", "six days"], None, 1),
+        (["five days", "six days", "five days"], None, 1),
+        (["five days", "five days"], ("five days",), 0),
+        (["five days", None], ("five days",), 0),
+    ],
+)
+def test_of_expected_answers_that_differ_none_is_the_reference(
+    load: Load, expected: list[str | None], references: tuple[str, ...] | None, told: int
+) -> None:
+    names = ("expected_response", "ground_truth", "expected_answer")
+    said = [
+        {"assessment_name": name, "expectation": {"value": value}}
+        for name, value in zip(names, expected, strict=False)
+    ]
+    root = span("a", None, mlflow__spanInputs='"q"', mlflow__spanOutputs='"five days"')
+    record = {"info": {"trace_id": "tr-1", "assessments": said}, "data": {"spans": [root]}}
+    found = load("t.json", json.dumps([record]))
+    (case,) = found.cases
+    assert isinstance(case, Sample)
+    assert case.references == references
+    assert len(found.warnings) == told
+    assert all("says different things ('references')" in warning for warning in found.warnings)
+
+
 # Containers.
 
 
@@ -981,6 +1008,12 @@ def test_the_question_is_found_in_what_programs_pass_on(
         json.dumps({"output": {"type": "AIMessage", "kwargs": {"content": SAID}}}),
         json.dumps([{"role": "assistant", "content": [{"type": "text", "text": SAID}]}]),
         json.dumps({"replies": [SAID]}),
+        json.dumps({"generations": [[{"text": SAID}]], "llm_output": None}),
+        json.dumps({"response": {"usage": {"tokens": 3}}, "text": SAID}),
+        # an empty answer beside one, and beside a chat that ends with the reply
+        json.dumps({"answer": None, "response": SAID}),
+        json.dumps({"answer": "", "messages": [["user", ASKED], ["ai", SAID]]}),
+        json.dumps({"output": None, "choices": [{"message": {"role": "ai", "content": SAID}}]}),
     ],
 )
 def test_the_answer_is_found_in_what_programs_return(fields: Fields, gave: str) -> None:
@@ -1010,6 +1043,10 @@ def test_what_another_says_is_no_answer(fields: Fields, gave: Any) -> None:
         {"answer": None, "status": "ok"},
         {"output": {"text": "***"}, "code": 1},
         {"note": "[MASKED]"},
+        *({"answer": None, "content": SAID}, {"response": " ", "data": SAID}),
+        {"answer": {"text": ""}, "data": {"content": SAID}},
+        {"final_answer": "***", "result": SAID},
+        {"answer": "", "messages": [["ai", SAID], ["user", ASKED]]},
         [{"role": "assistant", "content": "[REDACTED]"}],
         ["[REDACTED]"],
     ],
