@@ -38,6 +38,7 @@ class Sources:
     A cited number counts from 1 here, whatever number the answer writes for the first source.
     ``base`` and ``of`` are those of the reading: the first source's number in fields of the row,
     and what a citation names. Where that is ids, a number is an id, no place, and ``base`` is 1.
+    Where it is doc_name, a place or an id is its document, if that is known.
     """
 
     sample: Sample
@@ -107,7 +108,7 @@ class Sources:
             return frozenset(map(self._meant, sample.reference_citations)) or None
         if sample.reference_ids is not None:
             ids = (_name(doc) for doc, grade in sample.reference_ids.items() if grade >= 1)
-            return frozenset(name for name in ids if name) or None
+            return frozenset(self._document(name) for name in ids if name) or None
         return None if sample.doc_name is None else frozenset((_name(sample.doc_name) or "",))
 
     def hits(self, source: Source) -> frozenset[Source]:
@@ -121,13 +122,20 @@ class Sources:
     def key(self, source: Source) -> Source:
         """Return the place or the name of a source: equal ones are one source."""
         is_place = isinstance(source, int) and self.of != "ids"
-        return source if is_place else _name(self.as_written(source)) or ""
+        return self._document(source if is_place else _name(self.as_written(source)) or "")
 
     def _meant(self, reference: Source) -> Source:
         """Return the place or the name that the row means by one of its reference_citations."""
         if isinstance(reference, int) and self.of != "ids":
-            return reference + 1 - self.base
-        return _name(str(reference)) or ""
+            return self._document(reference + 1 - self.base)
+        return self._document(_name(str(reference)) or "")
+
+    def _document(self, source: Source) -> Source:
+        """Return the document of a place or an id where citations name documents, else these."""
+        places = self.places(source) if self.of == "doc_name" else ()
+        # An id of two documents is neither.
+        names = {self._at(self.documents, place) for place in places}
+        return (names.pop() if len(names) == 1 else None) or source
 
     @staticmethod
     def _at(names: Sequence[str | None], place: int) -> str | None:
@@ -236,10 +244,9 @@ def _coverage(name: str, sources: Sources, cited: CitedText) -> Score:
 def _distinct(sources: Sources, cited: CitedText) -> Mapping[Source, frozenset[Source]]:
     """Return the distinct sources that are cited, each with what it hits of what is expected."""
     found: dict[Source, frozenset[Source]] = {}
-    for source in cited.citations:
+    for source in dict.fromkeys(cited.citations):
         key = sources.key(source)
-        if key not in found:
-            found[key] = sources.hits(source)
+        found[key] = found.get(key, frozenset()) | sources.hits(source)
     return found
 
 
@@ -291,7 +298,7 @@ def _documents(sources: Sources, source: Source) -> str:
     # The search may have returned more ids than the row has contexts, or documents of them.
     known = dict(enumerate(sources.documents, start=1))
     document = known.get(places[0]) if places else None
-    if document is None:
+    if document in (None, source):
         return ""
     return f" ([{sources.as_written(source)}] is from {document})"
 

@@ -72,8 +72,8 @@ class CitationsSpec(Spec):
     )
     of: Literal["contexts", "ids", "doc_name"] = Field(
         "contexts",
-        description="what a citation names: a place in contexts, an id of retrieved_ids, or a "
-        "document",
+        description="what a number names: a place in contexts, or an id of retrieved_ids; with "
+        "doc_name a place, and chunks of one document are one source",
     )
 
     @field_validator("style")

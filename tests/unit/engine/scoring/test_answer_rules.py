@@ -826,6 +826,31 @@ dataset:
             )
             for cited, right in (("a.md", 1), ("e.md", 0), ("c.md", 0))
         ),
+        # Chunks of one document are one source where citations name documents, by number or id.
+        *(
+            (
+                f"{{style: {style}, of: {of}}}",
+                f"{{answer: 'It opened in May {cited}.', contexts: {NAMED}, {gold}}}",
+                [1, 1, *scores],
+            )
+            for style, of, cited, gold, *scores in (
+                ("brackets", "contexts", "[1] [3] [2]", "doc_name: a", 1 - 1 / 3, 1),
+                ("brackets", "doc_name", "[1] [3] [2]", "doc_name: a", 0.5, 1),
+                ("brackets", "contexts", "[3]", "reference_citations: [1, 3]", 1, 0.5),
+                ("brackets", "doc_name", "[3]", "reference_citations: [1, 3]", 1, 1),
+                ("brackets", "doc_name", "[3]", "reference_citations: [1, 2]", 1, 0.5),
+                ("brackets", "doc_name", "[3] [2]", "reference_citations: [a]", 0.5, 1),
+                ("source", "doc_name", "(source: a)", "reference_citations: [3]", 1, 1),
+                (
+                    "brackets",
+                    "doc_name",
+                    "[1]",
+                    "retrieved_ids: [x1, y1, x2], reference_ids: [x1, x2, z9]",
+                    1,
+                    0.5,
+                ),
+            )
+        ),
         # A field that cites nothing cites nothing: the worst, not a row without a score.
         (
             "{style: brackets}",
