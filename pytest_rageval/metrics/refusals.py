@@ -20,7 +20,7 @@ from pytest_rageval.metrics.base import (
     defined,
 )
 from pytest_rageval.metrics.lexical import contains, prepare
-from pytest_rageval.model import REPEATS, Sample, Score
+from pytest_rageval.model import REPEATS, TOLERANCE, Sample, Score
 
 FAILED: Final = "the judge did not say whether the answer refuses"
 _UNCLEAR: Final = (
@@ -182,9 +182,10 @@ class CragScore:
             other = Score("acc", contains(answer, references, "ultrarag"))
         if other is None or other.value is None:
             return Score(self._name, None, error=f"no score of {options.correct}")
-        if other.value >= options.at_least:
+        value = other.value + TOLERANCE
+        if value >= options.at_least:
             return Score(self._name, 1.0)
-        if options.acceptable is not None and other.value >= options.acceptable:
+        if options.acceptable is not None and value >= options.acceptable:
             return Score(self._name, 0.5, f"acceptable by {options.correct}")
         return Score(self._name, -1.0, f"wrong by {options.correct}")
 

@@ -352,12 +352,20 @@ _WRONG = "{column: wrong, range: [0, 1], lower_is_better: true}"
         ("em, {crag_score: {correct: em}}", -1.0),
         ("f1, {crag_score: {correct: f1, at_least: 0.9, acceptable: 0.3}}", 0.5),
         ("{column: right, range: [0, 1]}, {crag_score: {correct: right}}", 1.0),
+        # 0.3 is summed to 0.29999999999999993 as easily.
+        ("{column: sum, range: [0, 1]}, {crag_score: {correct: sum, at_least: 0.3}}", 1.0),
+        (
+            "{column: sum, range: [0, 1]}, "
+            "{crag_score: {correct: sum, at_least: 0.4, acceptable: 0.3}}",
+            0.5,
+        ),
     ],
 )
 def test_another_metric_may_say_whether_an_answer_is_right(
     run: RunOf, metrics: str, score: float
 ) -> None:
-    row = "{answer: It is Rome., references: [Rome it was], wrong: 1, right: 1}"
+    row = "{answer: It is Rome., references: [Rome it was], wrong: 1, right: 1, sum: "
+    row += "0.29999999999999993}"
     (sample,) = run(f"name: s\nmetrics: [{metrics}]\ndataset: [{row}]\n").samples
     assert sample.scores["crag_score"] == score
 
