@@ -24,7 +24,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.codec import LimitError
-from pytest_rageval.text.row_checks import Check, checks_of, included
+from pytest_rageval.text.row_checks import Check, checks_of, included, says_nothing
 
 
 class CaseOptions(NoOptions):
@@ -51,7 +51,7 @@ class RowChecks:
         for ``not-contains-json``: no check counts then.
         """
         checks, answer = self._checks(sample, self._ignore_case), sample.answer or ""
-        if not answer.strip() and not any(check.is_of_nothing for check in checks):
+        if says_nothing(answer) and not any(check.is_of_nothing for check in checks):
             return Score(self._name, 0.0, "the answer is empty")
         try:
             passed = [check.passes(answer, self._search, context.latency_s) for check in checks]

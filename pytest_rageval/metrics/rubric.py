@@ -218,7 +218,9 @@ class RubricOptions(NoOptions):
         outside = [level for level in levels or () if not ends[0] <= level <= ends[1]]
         if outside:
             raise _refused(f"a range that holds every level (level {outside[0]:g} is outside)")
-        if not levels and not prompt and ends != (0.0, 5.0):
+        # {levels} without levels stands for those of llm_answer_relevancy.
+        is_default = not levels and "{levels}" in (prompt or "{levels}")
+        if is_default and ends != (0.0, 5.0):
             raise _refused("0 to 5, or levels or a prompt that say what the scores mean")
         return ends
 

@@ -89,6 +89,8 @@ class Check:
 
     def _is_in(self, answer: str) -> bool:
         texts: Iterable[str] = self.value
+        if self.is_not:  # what hides in a text would hide that it is there
+            answer, texts = _UNSEEN.sub("", answer), [_UNSEEN.sub("", t) or t for t in texts]
         if self.kind.startswith("i"):
             answer, texts = answer.lower(), [text.lower() for text in texts]
         found = (_has(answer, text) for text in texts)
@@ -269,6 +271,11 @@ _READ: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 }
 
 
+def says_nothing(answer: str) -> bool:
+    """Return whether an answer has nothing to be seen."""
+    return not _UNSEEN.sub("", answer).strip()
+
+
 def _nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
@@ -281,6 +288,11 @@ _TYPED: Final = {
     **dict.fromkeys("\u00ad\u200b\u2060\ufeff", ""),  # not seen: soft hyphens and the like
     **{chr(sign + 0xFEE0): chr(sign) for sign in range(0x21, 0x7F)},
 }
+
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+"""Signs without a width; some have a meaning: they join emoji, and divide Persian words."""
 
 _SIGNS: Final = re.compile(f"[{''.join(map(re.escape, _TYPED))}]")
 

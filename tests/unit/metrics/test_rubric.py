@@ -379,6 +379,11 @@ def test_both_names_ask_the_judge_alone() -> None:
         ({"levels": {0: "a", float("nan"): "b"}}, "levels", "finite number"),
         ({"range": [5, 0]}, "range", "two numbers, the lower one first"),
         ({"range": [0, 10]}, "range", "0 to 5, or levels or a prompt that say"),
+        (
+            {"range": [0, 10], "prompt": PROMPT + "{levels}"},
+            "range",
+            "0 to 5, or levels or a prompt that say",
+        ),
         ({"levels": {0: "a", 7: "b"}, "range": [0, 5]}, "range", "level 7 is outside"),
         ({"language": "de"}, "language", "'auto', 'en' or 'zh'"),
         ({"promt": PROMPT}, "promt", "Extra inputs"),
