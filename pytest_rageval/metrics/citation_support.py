@@ -92,7 +92,8 @@ def _needs_judge(table: SupportTable) -> bool:
 def _ruled(name: str, table: SupportTable) -> Score | None:
     """Return the score that needs no judge of support, None where one is needed."""
     sample, reading = table.row.sample, table.row.reading
-    if reading is not None and reading.kind == "failed":
+    # Without a question no judge could be asked whether the answer refuses.
+    if reading is not None and reading.kind == "failed" and sample.question is not None:
         return Score(name, None, error=FAILED)
     if reading is not None and reading.kind == "refused":
         return Score(name, None, "refused", left_out="answer")

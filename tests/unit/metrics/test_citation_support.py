@@ -215,6 +215,13 @@ def test_what_refuses_or_is_empty_is_not_asked_about(scored: Score) -> None:
         assert not empty.result.left_out
 
 
+def test_without_a_question_no_judge_has_to_say_whether_it_refuses(scored: Score) -> None:
+    """As for citation_coverage."""
+    says, more = {(ONE, "1"): "full"}, "refusals: judge"
+    found = scored(f"{ONE}[1]", says, more=more, question=None)
+    assert [found[name] for name in ALL.split(", ")] == [1.0] * 4
+
+
 def test_a_refusal_of_an_unanswerable_question_is_ruled_out(scored: Score) -> None:
     found = scored("The documents do not say.", more="refusals: phrases", answerable=False)
     assert set(found.result.left_out.values()) == {"row"}
