@@ -201,6 +201,19 @@ def pytest_rageval_gates(result):
 def pytest_rageval_summary():
     return "that is all"
 """
+    UNNAMED = """
+from pytest_rageval import GateResult
+
+class Gates:
+    def pytest_rageval_gates(self):
+        return [GateResult("{}", "passed", None, None, "fine")]
+
+    def pytest_rageval_summary(self):
+        return "that is all"
+
+def pytest_configure(config):
+    config.pluginmanager.register(Gates())
+"""
 
     @pytest.fixture
     def deep(self, four: Project) -> Project:
@@ -274,16 +287,28 @@ def pytest_rageval_summary():
         deep.pytest().assert_outcomes(passed=5)
 
     @pytest.mark.full
-    def test_with_workers_it_fails_rather_than_miss_a_gate(self, deep: Project) -> None:
+    @pytest.mark.parametrize(
+        ("file", "text", "owner"),
+        [
+            ("conftest.py", HOOKS, "deep/down/conftest.py"),
+            ("conftest.py", UNNAMED.format("more"), "plugin 'conftest.Gates 2'"),
+            ("test_qa.py", "pytest_plugins = ['more_gates']\n", "plugin 'more_gates'"),
+        ],
+    )
+    def test_with_workers_it_fails_rather_than_miss_a_gate(
+        self, deep: Project, file: str, text: str, owner: str
+    ) -> None:
+        """So does a plugin that only the workers have; one of the rootdir needs no name."""
+        (deep.path / "deep/down/conftest.py").unlink()
+        deep.file("conftest.py", self.UNNAMED.format("own"))
+        deep.file("more_gates.py", self.HOOKS)
+        deep.file(f"deep/down/{file}", text)
+        deep.pytester.syspathinsert(deep.path)
         result = deep.pytest("-n", "1")
-        result.assert_outcomes(passed=4, failed=1)
-        assert deep.gates() == {"pytest_rageval_gates": "failed"}
-        result.stdout.fnmatch_lines(
-            [
-                "*pytest_rageval_gates of deep/down/conftest.py was not called: with xdist*",
-                "pytest_rageval_summary of deep/down/conftest.py was not called*",
-            ]
-        )
+        result.assert_outcomes(passed=5, failed=1)
+        assert deep.gates() == {"own": "passed", "pytest_rageval_gates": "failed"}
+        lost = f"of {owner} was not called: *"
+        result.stdout.fnmatch_lines([f"*_gates {lost}", f"*_summary {lost}"])
 
 
 @pytest.mark.parametrize(("hook", "calls"), [("", 0), ("pytest_rageval_sample_scored", 4)])

@@ -347,6 +347,23 @@ class TestHooks:
         assert ten.gates().get(hook) == "failed"
         found.stdout.fnmatch_lines([f"*{hook} of *watching* was not called: the shards had it*"])
 
+    def test_a_plugin_without_a_name_is_one_in_each_process(self, ten: Project) -> None:
+        """pluggy names it by its id."""
+        ten.conftest(
+            """
+            class Watching:
+                def pytest_rageval_summary(self):
+                    return "seen"
+
+            def pytest_configure(config):
+                config.pluginmanager.register(Watching())
+                config.pluginmanager.register(Watching())
+            """
+        )
+        found = merge(ten, run_shards(ten, ["1/2", "2/2"]))
+        found.stdout.no_fnmatch_line("*was not called*")
+        assert found.stdout.lines.count("seen") == 2
+
 
 def test_no_secret_is_in_a_shard(ten: Project) -> None:
     """Neither from headers nor from --rag-set, nor in what is said of a failing case."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import traceback
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
@@ -84,10 +85,34 @@ def implementations(
     """
     found = getattr(hooks, name).get_hookimpls()
     return [
-        _checked(name, one, config)
-        for one in reversed(found)
-        if path is None or _is_for(Path(one.plugin_name), path)
+        _checked(name, one, _owner(plugin, config))
+        for one, plugin in reversed([*zip(found, _plugin_names(found), strict=True)])
+        if path is None or _is_for(Path(plugin), path)
     ]
+
+
+def with_late_hooks(info: ScenarioInfo, config: pytest.Config) -> ScenarioInfo:
+    """Return the facts with the run hooks, too, that were registered after the file was read."""
+    found = (one.shown for hook in RUN_HOOKS for one in _of_run(info, hook, config))
+    return replace(info, hooks=tuple(dict.fromkeys((*info.hooks, *found))))
+
+
+def _of_run(info: ScenarioInfo, hook: str, config: pytest.Config) -> list[Implementation]:
+    # The scenario file, or the file of the test function that runs over it.
+    path = config.rootpath / info.nodeid.partition("::")[0]
+    return implementations(config.hook, hook, config, path)
+
+
+def _plugin_names(found: Iterable[Any]) -> Iterator[str]:
+    """Yield the plugins' names; of one without a name, its type, as its id differs by process."""
+    numbers: Counter[str] = Counter()
+    for one in found:
+        if one.plugin_name != str(id(one.plugin)):
+            yield one.plugin_name
+            continue
+        shown = f"{type(one.plugin).__module__}.{type(one.plugin).__qualname__}"
+        numbers[shown] += 1
+        yield shown if numbers[shown] == 1 else f"{shown} {numbers[shown]}"
 
 
 def _is_for(plugin: Path, path: Path) -> bool:
@@ -100,8 +125,8 @@ def _is_for(plugin: Path, path: Path) -> bool:
     return any(way.is_relative_to(folder) for way in ways for folder in folders)
 
 
-def _checked(name: str, found: Any, config: pytest.Config) -> Implementation:
-    shown = f"{name} of {_owner(found.plugin_name, config)}"
+def _checked(name: str, found: Any, owner: str) -> Implementation:
+    shown = f"{name} of {owner}"
     if found.hookwrapper or found.wrapper:
         raise HookError(
             f"{shown} is a wrapper; this hook cannot have one: each implementation is called alone"
@@ -123,6 +148,10 @@ _OUTCOMES = get_args(GateOutcome)
 _LOST = (
     "was not called: with xdist, the main process does not load that file. Name its folder on the "
     "command line, or move the hook to the conftest.py of the rootdir"
+)
+_LOST_PLUGIN = (
+    "was not called: the main process has no such plugin. With xdist, load it with -p, or in the "
+    "conftest.py of the rootdir"
 )
 _LOST_BY_MERGE = (
     "was not called: the shards had it, and this process has not. Merge in the same project, with "
@@ -190,19 +219,18 @@ class RunHooks:
     def _cached(self, info: ScenarioInfo, hook: str) -> list[Implementation]:
         known = self._known.get((info.nodeid, hook))
         if known is None:
-            # The scenario file, or the file of the test function that runs over it.
-            path = self._config.rootpath / info.nodeid.partition("::")[0]
-            known = implementations(self._config.hook, hook, self._config, path)
+            known = _of_run(info, hook, self._config)
             self._known[info.nodeid, hook] = known
             for shown in sorted(set(info.hooks) - {one.shown for one in known}):
-                if shown.startswith(f"{hook} of ") and self._is_lost(shown):
-                    why = _LOST_BY_MERGE if self._is_merge else _LOST
-                    self._note(info, hook, HookError(f"{shown} {why}"))
+                if shown.startswith(f"{hook} of "):
+                    self._note(info, hook, HookError(f"{shown} {self._why_lost(shown)}"))
         return known
 
-    def _is_lost(self, shown: str) -> bool:
-        """Return whether a hook that cases ran with has to be here, too."""
-        return self._is_merge or shown.endswith("conftest.py")
+    def _why_lost(self, shown: str) -> str:
+        """Return why a hook that cases ran with is not here, and what to do."""
+        if self._is_merge:
+            return _LOST_BY_MERGE
+        return _LOST if shown.endswith("conftest.py") else _LOST_PLUGIN
 
     def _note(self, info: ScenarioInfo, hook: str, error: HookError) -> None:
         self._failed.setdefault(info.nodeid, {}).setdefault(hook, str(error))

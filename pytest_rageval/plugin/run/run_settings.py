@@ -20,6 +20,7 @@ import pytest
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.errors import DuplicateNameError, Problem
 from pytest_rageval.model import ControlVerdict, ScenarioInfo, verdicts_of
+from pytest_rageval.plugin.run.run_hooks import with_late_hooks
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.base import OLD_S
 from pytest_rageval.run_paths import folder_name, run_folder
@@ -52,14 +53,15 @@ def with_collected(
 ) -> dict[str, ScenarioInfo]:
     """Return the selected scenarios by their node ids, and those without a selected case.
 
-    In place of a test function with parameters are its runs, if one of them is selected.
+    In place of a test function with parameters are its runs, if one of them is selected. Each has
+    the names of all run hooks, also of those that were registered after it was read.
     """
     found = dict(selected)
     for info in collected_scenarios(config):
         runs = config.stash.get(_RUNS, {}).get(info.nodeid, {})
         is_split = not runs.keys().isdisjoint(selected)
         found |= (runs if is_split else {info.nodeid: info}) | found
-    return found
+    return {nodeid: with_late_hooks(info, config) for nodeid, info in found.items()}
 
 
 def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
