@@ -1,4 +1,4 @@
-"""The exit status: what was red stays red, and a run that judged nothing is never green."""
+"""The exit status: what was red stays red, and a run that is asked to judge judges something."""
 
 from __future__ import annotations
 
@@ -96,15 +96,17 @@ def where_scenarios_are(config: pytest.Config) -> str:
     for name in ("setupplan", "setuponly"):  # the former sets the latter
         if config.getoption(name, False):
             return f"--setup-{name.removeprefix('setup')} runs none: leave it out"
+    left_out = "All cases were deselected (-k, -m, --deselect, --rag-where)"
     if settings.scenarios:
-        return "All cases of the scenarios that you named were deselected (-k, -m, --deselect)"
+        return left_out
     found = next(scenarios_below(config.rootpath, settings.patterns), None)
     if found is None:
         named = " ".join(settings.patterns)
-        return f"Name a scenario with --rag-scenario=FILE; no file here matches {named}"
+        name_one = f"Name one with --rag-scenario=FILE; no file here matches {named}"
+        return f"{left_out}, or there is no scenario. {name_one}"
     shown = found.relative_to(config.rootpath).as_posix()
     return (
-        f"{shown} was not selected: see testpaths, norecursedirs and -k, "
+        f"{shown} was not selected: see testpaths, norecursedirs, -k and --rag-where, "
         f"or name it: --rag-scenario={shown}"
     )
 

@@ -42,6 +42,10 @@ def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
     result.stdout.fnmatch_lines([f"NOT DECIDED: qa.rageval.yaml: {said}"])
     assert "warning" not in result.stdout.str().lower()
     wrong_use(plain("--rag-where", "topic=feels", "--rag-fail-under", "0.5", "-W", "default"))
+    rows.tested_by("rageval.check('x')")
+    assert plain("test_bot.py", "--rag-where", "topic=feels").ret == result.ret
+    function = wrong_use(plain("test_bot.py", "--rag-where", "topic=feels", "--rag-strict"))
+    function.stdout.fnmatch_lines(["ERROR: *was not selected: *, -k and --rag-where*"])
     assert plain("--rag-where", "topik=fees").ret == pytest.ExitCode.INTERRUPTED
     assert plain("--rag-where", "fees").ret == pytest.ExitCode.USAGE_ERROR
 

@@ -327,6 +327,14 @@ def _scenario_of(item: pytest.Item, callspec: Any) -> _TestScenario | None:
     return known.get(item.nodeid.removesuffix(f"[{callspec.id}]"))
 
 
+def _has_no_case(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or PARAMETER not in callspec.params:
+        return False
+    is_case = isinstance(callspec.params[PARAMETER], Sample | InvalidRow)
+    return not is_case and _scenario_of(item, callspec) is not None
+
+
 class CaseFinder:
     """Gives each item of a test function its case during collection."""
 
@@ -343,6 +351,16 @@ class CaseFinder:
         if isinstance(case, TestedCase) and case.result is not None:
             _judge(case.plan, case.result)
         return outcome
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Deselect what pytest makes, as a skipped test, of a function none of whose rows runs."""
+        empty = [item for item in items if _has_no_case(item)]
+        if empty:
+            config.hook.pytest_deselected(items=empty)
+            items[:] = [item for item in items if item not in empty]
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Note the case that the item runs, if any."""

@@ -44,8 +44,9 @@ def test_without_a_scenario_it_is_wrong_use(tmp_path: Path, option: str) -> None
         assert exit_status == USAGE
         flag = option.partition("=")[0]
         assert said == (
-            f"ERROR: {flag}: no case of a scenario ran, so nothing was judged. Name a scenario "
-            "with --rag-scenario=FILE; no file here matches *.rageval.yaml *.rageval.yml"
+            f"ERROR: {flag}: no case of a scenario ran, so nothing was judged. All cases were "
+            "deselected (-k, -m, --deselect, --rag-where), or there is no scenario. Name one with "
+            "--rag-scenario=FILE; no file here matches *.rageval.yaml *.rageval.yml"
         )
     assert ended(configured(tmp_path, addopts=[option])) == (0, "")
 
@@ -70,8 +71,9 @@ def test_a_scenario_that_was_not_selected_is_named(tmp_path: Path) -> None:
     _, said = ended(configured(tmp_path, "--rag-gate=em=0", "--rag-strict"))
     assert said.startswith("ERROR: --rag-gate, --rag-strict: no case of a scenario ran, ")
     assert said.endswith(
-        "b/qa.rageval.yaml was not selected: see testpaths, norecursedirs and -k, or name it: "
+        "b/qa.rageval.yaml was not selected: see testpaths, norecursedirs, -k and --rag-where, "
+        "or name it: "
         "--rag-scenario=b/qa.rageval.yaml"
     )
     _, said = ended(configured(tmp_path, "--rag-strict", "--rag-scenario=b/qa.rageval.yaml"))
-    assert said.endswith("you named were deselected (-k, -m, --deselect)")
+    assert said.endswith("All cases were deselected (-k, -m, --deselect, --rag-where)")
