@@ -117,14 +117,12 @@ class Results:
     def left_out(self) -> list[ScenarioInfo]:
         """The scenarios without a selected case, sorted by node id.
 
-        Not a file of which a part ran, nor a test function that ran with other parameters.
+        Not a test function that ran with other parameters.
         """
-        paths = {cases.info.path for cases in self._scenarios.values()}
-        found = (info for _, info in sorted(self._left_out.items()))
         return [
             info
-            for info in found
-            if info.path not in paths or not (info.is_of_file or self._has_runs(info.nodeid))
+            for nodeid, info in sorted(self._left_out.items())
+            if nodeid not in self._scenarios and not self._has_runs(nodeid)
         ]
 
     def _has_runs(self, function: str) -> bool:

@@ -98,11 +98,11 @@ def test_a_case_that_an_engine_lost_is_lost_in_a_stopped_run_too() -> None:
 def test_a_scenario_none_of_whose_cases_was_selected_is_left_out() -> None:
     """[G5, G12] But for strictness that was typed: then it is judged, and undecided.
 
-    A file that a test function runs as well is not left out.
+    So is a file that a test function runs as well: its own run has answers of its own.
     """
     none, function = info("b", selected=0), replace(info("c"), nodeid="test_c.py::test")
     results = opened(info("a"), none, function, info("c", selected=0))
-    assert [one.name for one in results.left_out] == ["b"]
+    assert [one.name for one in results.left_out] == ["b", "c"]
     assert not results.has_results
     assert [name for name, _, _ in verdicts(results)] == ["a", "c"]
     strict = opened(none, judges_all=True)
