@@ -58,7 +58,7 @@ class _Wire:
         """Tell the controller what a worker says at its end."""
         outcome = yield
         unsent = self._worker._unsent
-        output = {_UNSENT: to_json(unsent)} if unsent else {}
+        output = {_UNSENT: to_json((unsent, self._worker._odd))} if unsent else {}
         self._controller.pytest_testnodedown(SimpleNamespace(workeroutput=output))
         return outcome
 

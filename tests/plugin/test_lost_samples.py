@@ -35,6 +35,25 @@ def test_a_crashed_worker_fails_the_gates_and_names_what_was_lost(
 
 
 @pytest.mark.full
+def test_what_a_test_function_lost_is_of_the_run_whose_parameter_it_has(
+    project: Project, workers: Run
+) -> None:
+    """[E4] The node id of such a case does not begin with that of its run."""
+    project.rows([{"id": name, "answer": "x", "references": ["x"]} for name in "abc"])
+    project.file("qa.yaml", "name: qa\nmetrics: [em]\ngates: {em: 0.1}\ndataset: qa.jsonl\n")
+    project.file(
+        "test_qa.py",
+        "import os, pytest\n\n@pytest.mark.parametrize('k', ['fast', 'slow'])\n"
+        "@pytest.mark.rag_scenario('qa.yaml')\ndef test_it(rag_sample, rageval, k):\n"
+        "    if (rag_sample.id, k) == ('c', 'fast'):\n        os._exit(1)\n    rageval.check()\n",
+    )
+    result = red(workers("-k", "not b"))
+    said = "1 lost (a worker crashed?): test_qa.py::test_it?c-fast?"
+    result.stdout.fnmatch_lines([f"FAILED *(fast)::gate:em.mean*1 of 3 samples ran*{said}"])
+    assert set(project.gates("qa[slow]").values()) == {"skipped"}
+
+
+@pytest.mark.full
 def test_a_run_that_only_crashes_is_red(project: Project) -> None:
     """[E4] Nothing came back from any worker."""
     project.with_broken_metrics()

@@ -59,17 +59,13 @@ class Results:
         else:
             self._left_out[info.nodeid] = info
 
-    def expect(self, nodeids: Iterable[str]) -> None:
-        """Note the items that some process collected, to name those that get lost."""
-        self._collected.update(nodeids)
+    def expect(self, nodeids: Iterable[str], odd: Mapping[str, str] = NOTHING) -> None:
+        """Note the items that some process collected, to name those that get lost.
 
-    def expect_odd(self, scenarios: Mapping[str, str]) -> None:
-        """Note items whose node id does not begin with that of their scenario.
-
-        ``scenarios`` maps their node ids to those of their scenarios.
+        ``odd`` has the scenario of each item whose node id does not begin with that of its own.
         """
-        self._collected.update(scenarios)
-        self._scenario_of.update(scenarios)
+        self._collected.update(nodeids, odd)
+        self._scenario_of.update(odd)
 
     def record(self, scenario: str, nodeid: str, result: SampleResult) -> None:
         """Keep the result of the item ``nodeid`` of the scenario with the node id ``scenario``."""

@@ -1,7 +1,6 @@
 """A run from start to end: results arrive with pytest's reports, gates are decided, files written.
 
-The same class serves a plain run, an xdist worker (which sends its results on) and an xdist
-controller (which receives them).
+The same class serves a plain run, an xdist worker, which sends its results on, and its controller.
 """
 
 from __future__ import annotations
@@ -133,10 +132,9 @@ class RagevalSession:
         from pytest_rageval.plugin.run.items import case_of
 
         self._items = {item.nodeid: case for item in session.items if (case := case_of(item))}
-        of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
-        self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
-        self._results.expect(self._items)
-        self._results.expect_odd(self._odd)
+        of = {nodeid: case.plan.info.nodeid for nodeid, case in self._items.items()}
+        self._odd = {nodeid: one for nodeid, one in of.items() if not nodeid.startswith(one)}
+        self._results.expect(self._items, self._odd)
         self._unsent = self.selected_scenarios()
         self.begin(self._unsent)
         if self._items:
@@ -233,20 +231,20 @@ class RagevalSession:
     def _finish(self, item: RunsCase, report: pytest.TestReport, outcome: Outcome) -> None:
         if outcome == "passed" and report.nodeid in self._failed_parts:
             outcome = "failed"  # pytest itself changes it later, when it shows the report
-        outcome = item.case_outcome(outcome)
+        outcome, scenario = item.case_outcome(outcome), item.plan.info.nodeid
         if item.lost:  # without a result: the gates fail, and name it
-            self._results.note_lost(item.plan.info.nodeid, report.nodeid)
+            self._results.note_lost(scenario, report.nodeid)
             return
         # What pytest skips counts as not run, also where it was scored before that.
         scored = (item.result if outcome != "skipped" else None) or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         if self._is_worker:
-            selection = self._selection if self._unsent else ""
-            message = transport.Message(item.plan.info.nodeid, result, self._unsent, selection)
-            setattr(report, transport.ATTRIBUTE, to_json(message))
+            first = (self._unsent, self._selection, self._odd) if self._unsent else ()
+            message = to_json(transport.Message(scenario, result, *first))
+            setattr(report, transport.ATTRIBUTE, message)
             self._unsent = []
         else:
-            self.record(item.plan.info.nodeid, report, result)
+            self.record(scenario, report, result)
         item.result = None
 
     def _receive(self, report: pytest.TestReport) -> None:
@@ -254,6 +252,7 @@ class RagevalSession:
         delattr(report, transport.ATTRIBUTE)  # the terminal keeps every report until the end
         if message.scenarios:
             self._selection = message.selection
+            self._results.expect((), message.odd)
             self.begin(message.scenarios)
         self.record(message.nodeid, report, message.result)
         self._workers.add(str(getattr(report, "worker_id", "")))
@@ -347,7 +346,7 @@ class RagevalSession:
         if not self._is_worker:
             self.finish(session)
         elif self._unsent:
-            getattr(self._config, "workeroutput", {})[_UNSENT] = to_json(self._unsent)
+            getattr(self._config, "workeroutput", {})[_UNSENT] = to_json((self._unsent, self._odd))
 
     def finish_late(self) -> None:
         """Do what ``pytest_sessionfinish`` does if another's hook kept it from being called."""
@@ -395,11 +394,13 @@ class RagevalSession:
 
         If no worker sends a result, their cases were taken away from this plugin.
         """
-        unsent = getattr(node, "workeroutput", {}).get(_UNSENT)
-        if unsent is not None:
-            self.begin(from_json(unsent, list[ScenarioInfo]))
+        output = getattr(node, "workeroutput", {})
+        if _UNSENT in output:
+            infos, odd = from_json(output[_UNSENT], tuple[list[ScenarioInfo], dict[str, str]])
+            self._results.expect((), odd)
+            self.begin(infos)
         for key, name in ((PROBLEMS, PROBLEMS_OUTPUT), (UNMET, UNMET_OUTPUT)):
-            said = getattr(node, "workeroutput", {}).get(name, ())
+            said = output.get(name, ())
             known = self._config.stash.get(key, ())
             self._config.stash[key] = tuple(dict.fromkeys([*known, *said]))
 
@@ -437,8 +438,7 @@ class RagevalSession:
             for line in self._hooks.summary(result):
                 terminal.write_line(printable(line))
         self._contests.show(terminal)
-        usage = self.usage()
-        if usage is not None:
+        if (usage := self.usage()) is not None:
             terminal.write_line(usage_line(usage))
         for problem in self._config.stash.get(PROBLEMS, ()):
             terminal.write_line(f"models: {printable(problem)}", yellow=True)

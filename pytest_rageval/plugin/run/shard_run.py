@@ -46,11 +46,10 @@ from pytest_rageval.shards.shard_file import (
     start_after,
     started_file,
 )
-from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import one_line, printable, wrapped
 
 _OUTPUT = "rageval_scenarios"
-"""The key under which a worker sends its controller the digest of all cases, and odd node ids."""
+"""The key under which a worker sends its controller the digest of all cases."""
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
 _OUTCOMES = ("passed", "failed", "skipped")
@@ -168,7 +167,7 @@ class ShardSession(RagevalSession):
         outcome = yield
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output[_OUTPUT] = to_json((self._selection, self._odd))
+            output[_OUTPUT] = self._selection
         super().pytest_sessionfinish(session)
         return outcome
 
@@ -176,10 +175,7 @@ class ShardSession(RagevalSession):
     def pytest_testnodedown(self, node: Any) -> None:
         """Take from a worker what all of them know."""
         super().pytest_testnodedown(node)
-        sent = getattr(node, "workeroutput", {}).get(_OUTPUT)
-        if sent is not None:
-            self._selection, odd = from_json(sent, tuple[str, dict[str, str]])
-            self._results.expect_odd(odd)
+        self._selection = getattr(node, "workeroutput", {}).get(_OUTPUT, self._selection)
 
     def finish(self, session: pytest.Session) -> None:
         """Write the files of the shard; an empty one is green, one that is not written is red."""

@@ -48,13 +48,15 @@ ATTRIBUTE = "rageval"
 class Message(Value, frozen=True):
     """A result of the scenario ``nodeid``; a worker's first message also has all ``scenarios``.
 
-    In a shard, ``selection`` is the digest of all cases from which the shard takes its own.
+    ``selection`` comes with them: in a shard, the digest of all cases from which it takes its own.
+    So does ``odd``: items whose node ids do not begin with those of their scenarios, and these.
     """
 
     nodeid: str
     result: SampleResult
     scenarios: Sequence[ScenarioInfo] = ()
     selection: str = ""
+    odd: Mapping[str, str] = {}
 
 
 NOT_KEPT: Final[Mapping[str, Any]] = {"sections": [], "user_properties": [], "keywords": {}}
