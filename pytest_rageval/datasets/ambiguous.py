@@ -81,9 +81,10 @@ class ReadRows:
     own: frozenset[str] = frozenset()
 
     def doubts(self) -> list[Doubt]:
-        """Return what is open: two columns of one field, else a second file that gives nothing."""
+        """Return what is open of each field: two columns, else a second file that gives nothing."""
         several = [doubt for name in FIELD_ALIASES for doubt in self._ambiguous_columns(name)]
-        return several or list(self._unread())
+        open_fields = {doubt.field for doubt in several}
+        return [*several, *(doubt for doubt in self._unread() if doubt.field not in open_fields)]
 
     @cached_property
     def _key_map(self) -> dict[str, str]:

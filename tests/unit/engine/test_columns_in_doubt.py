@@ -96,6 +96,8 @@ def test_a_second_file_without_answers_is_refused(
         f"right (in 'dataset'). Columns: {columns}"
     )
     assert asked(GOLD, [{"id": 1, **given}], dataset=", key_map: {answer: answer}") == ""
+    rewritten = asked(GOLD, [{"id": 1, **given, "user_query": "Q?"}])
+    assert "no column of it is read as 'answer'" in rewritten
     system = "answers: bot.jsonl\ntarget: {type: fixture, fixture: bot}\n"
     assert asked(GOLD, [{"id": 1, **given}], system) == ""
 
