@@ -125,17 +125,29 @@ def with_aliases(
 
 
 def _holds_no(part: Mapping[str, Any], key: str) -> bool:
-    """Return whether a mark says no, or one of a list of true and false, as long as the texts."""
+    """Return whether a mark says no, or one of a list of clear marks, as long as the texts.
+
+    A mark is clear if it is true or false, a word for that, 1 or 0; in ``label`` a boolean.
+    """
     name, value = name_key(str(key)), part[key]
     if not isinstance(value, list | tuple):
         return _says_no(name, value)
     texts = (part[role] for role in _ROLES if isinstance(part.get(role), list | tuple))
-    is_of_each = len(value) in map(len, texts) and all(type(one) is bool for one in value)
-    return is_of_each and any(_says_no(name, one) for one in value)
+    if len(value) not in map(len, texts):
+        return False
+    given = [one for one in value if not is_missing(one)]
+    clear = {*map(_said, given)} <= YES | NO | {"1", "0", "1.0", "0.0"}
+    if name == "label":
+        clear = all(type(one) is bool for one in given)
+    return clear and any(_says_no(name, one) for one in given)
+
+
+def _said(value: Any) -> str:
+    return str(value).strip(" \t\n.。!！").lower()
 
 
 def _says_no(mark: str, value: Any) -> bool:
-    said = str(value).strip(" \t\n.。!！").lower()
+    said = _said(value)
     if mark in _TURNED:
         return said in YES or said in ("1", "1.0")
     if mark == "label":

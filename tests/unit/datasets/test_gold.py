@@ -96,10 +96,16 @@ SAY_NO_NO = (
             {"text": ["Rome", "Milan"], "is_correct": [True, False]},
             "with 'is_correct': [True, False], so not each of its texts is a right answer",
         ),
-        ({"text": ["Rome", "Milan"], "wrong": [False, True]}, "so not each of its texts"),
+        *(
+            ({"text": ["Rome", "Milan"], "wrong": [no, yes]}, "so not each of its texts")
+            for no, yes in ((False, True), (0, 1), (0.0, 1.0), ("no", "yes"), ("false", "True"))
+        ),
+        ({"text": ["Rome", "Milan"], "is_correct": [None, "0"]}, "so not each of its texts"),
         ({"text": ["Rome", "Roma"], "is_correct": [True, True]}, None),
         ({"answer": ["No"], "incorrect": ["Yes", "Maybe"]}, None),
-        ({"text": ["No"], "label": ["no"]}, None),
+        ({"text": ["No", "False"], "label": ["no", "false"]}, None),
+        ({"text": ["Rome", "Milan"], "label": [1, 0]}, None),
+        ({"text": ["Rome", "Milan"], "right": [0, 12]}, None),
         ({"text": ["a", "b"], "correct": [0]}, None),
         ({"text": ["Rome"], "labels": [0, 7]}, None),
     ],
