@@ -22,9 +22,10 @@ from pytest_rageval.datasets.cells import (
 from pytest_rageval.datasets.turns import answers_of, before_question, place_of_question
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Case, Sample, value_text
-from pytest_rageval.scenario.fields import SAYS_NO, WITH_ANSWERS
+from pytest_rageval.scenario.column_names import says_opposite
+from pytest_rageval.scenario.fields import WITH_ANSWERS
 from pytest_rageval.text.citations import structured_answer, structured_citations
-from pytest_rageval.text.json_value import digest, head_of
+from pytest_rageval.text.json_value import digest
 
 _YES: Final = frozenset({"true", "yes", "1", "answerable", "partial", "是"})
 _NO: Final = frozenset({"false", "no", "0", "unanswerable", "否"})
@@ -82,7 +83,7 @@ def _answerable(value: Any, column: str) -> bool | None:
             f"{column} must be true or false (or yes, no, 1, 0), found {shorten(repr(value))}"
         )
     # A column such as ``is_impossible`` says the opposite, unless its value is a whole word.
-    turns = head_of(column) in SAYS_NO and not text.endswith("answerable")
+    turns = not text.endswith("answerable") and says_opposite("answerable", column)
     return (text in _YES) is not turns
 
 
@@ -108,7 +109,7 @@ def _confidence(value: Any, column: str) -> float | None:
     if not 0.0 <= number <= 1.0:
         raise BadValueError(f"{column} must be a number from 0 to 1, found {shorten(repr(value))}")
     # SQuAD's ``na_prob`` is the probability that there is no answer.
-    return 1.0 - number if head_of(column) == "na_prob" else number
+    return 1.0 - number if says_opposite("confidence", column) else number
 
 
 def _history(value: Any, column: str) -> tuple[Mapping[str, str], ...] | None:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.cells import is_filled
 from pytest_rageval.model import Sample, SampleResult, ScenarioResult, answer_digest
-from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS, SAYS_NO
+from pytest_rageval.scenario.column_names import says_opposite
+from pytest_rageval.scenario.fields import FIELD_ALIASES, OF_ANSWERS
 from pytest_rageval.text.json_value import head_of
 from pytest_rageval.text.printable import QUOTE_COLUMN, csv_text, kept
 
@@ -44,9 +45,9 @@ def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
     known["reference_ids"] = sample.reference_ids and dict(sample.reference_ids)
     for name in ("history", "nuggets"):
         known[name] = known[name] and [dict(part) for part in known[name]]
-    if sample.answerable is not None and columns["answerable"] in SAYS_NO:
+    if sample.answerable is not None and says_opposite("answerable", columns["answerable"]):
         known["answerable"] = not sample.answerable
-    if sample.confidence is not None and head_of(columns["confidence"]) == "na_prob":
+    if sample.confidence is not None and says_opposite("confidence", columns["confidence"]):
         known["confidence"] = round(1.0 - sample.confidence, 12)
     if sample.cited_sentences is not None:
         known["answer"] = [

@@ -6,6 +6,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -16,7 +17,10 @@ from pytest_rageval.scenario.fields import (
     CHECK_FIELDS,
     FIELD_ALIASES,
     LIKELY_NAMES,
+    OF_ANSWERS,
+    OPPOSITES,
 )
+from pytest_rageval.text.json_value import path_in
 
 OPPOSED: Final = (
     ("answer", "references"),
@@ -92,6 +96,20 @@ def read_field(column: str) -> tuple[str, int] | None:
     if len(fields) != 1 or (others and is_unsure):
         return None
     return min(known, key=lambda named: named[1])
+
+
+@lru_cache(maxsize=64)
+def says_opposite(field: str, column: str) -> bool:
+    """Return whether a column says the opposite of its field: the last name of it in a path does.
+
+    >>> says_opposite("answerable", "meta.is_impossible"), says_opposite("confidence", "p.na_prob")
+    (True, True)
+    """
+    path = path_in(column)
+    steps = [column] if path is None else [str(step) for step in path.steps[::-1]]
+    known = {*map(name_key, OF_ANSWERS[field])}
+    last = next((key for key in map(name_key, steps) if key in known), "")
+    return last in map(name_key, OPPOSITES[field])
 
 
 def likely_field(column: str) -> str | None:

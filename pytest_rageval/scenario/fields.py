@@ -92,8 +92,11 @@ SECTION_OF: Final = {
 }
 """Field of ``OF_ANSWERS`` -> the section that has it read; others are for a metric or a gate."""
 
-SAYS_NO: Final = frozenset({"is_impossible", "unanswerable", "is_unanswerable", "should_abstain"})
-"""Names of ``answerable`` that say the opposite."""
+OPPOSITES: Final[dict[str, tuple[str, ...]]] = {
+    "answerable": ("is_impossible", "unanswerable", "is_unanswerable", "should_abstain"),
+    "confidence": ("na_prob",),
+}
+"""Field -> its names that say the opposite."""
 
 KEY_OF: Final = FIELD_OF | {name: name for name in OF_ANSWERS}
 """Each name of a field that a ``key_map`` may have as a key -> the field."""
