@@ -17,10 +17,8 @@ from pytest_rageval.datasets.cells import (
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE, Sample
 
-_ID_KEYS: Final = (
-    *("id", "doc_id", "docid", "document_id", "chunk_id", "_id"),
-    *("source", "file", "file_name", "url", "title"),
-)
+_MADE: Final = ("id", "doc_id", "docid", "document_id", "chunk_id", "_id")
+_ID_KEYS: Final = (*_MADE, "source", "file", "file_name", "url", "title")
 """What names a document in an object: an id that was made for it, then where it is from, and at
 last its title, which other documents may have too."""
 GRADE_KEYS: Final = ("grade", "relevance", "rel")
@@ -38,8 +36,8 @@ def retrieved_ids(value: Any) -> tuple[str, ...]:
 def raw_ids(value: Any) -> tuple[str | None, ...]:
     """Return ids in rank order with the repeated ones, and None for a missing one.
 
-    Where all are pairs of an id and its score, the scores are left out. Raises BadValueError for
-    what names no document.
+    Where all are pairs of an id and a score, and some score is no whole number, the scores are left
+    out. Raises BadValueError for what names no document.
     """
     parts = _listed(value)
     pairs = [part for part in parts if not is_missing(part)]
@@ -93,7 +91,7 @@ def reference_ids(value: Any) -> dict[str, int] | None:
     """
     if isinstance(value, str) and value.strip().startswith("{"):
         value = _braces_in_text(value)
-    if isinstance(value, Mapping) and _is_document(value):
+    if isinstance(value, Mapping) and is_document(value):
         value = [value]
     if isinstance(value, Mapping):
         judged = {str(key): grade for key, grade in value.items() if not is_missing(grade)}
@@ -113,9 +111,13 @@ def reference_ids(value: Any) -> dict[str, int] | None:
     return grades or None
 
 
-def _is_document(value: Mapping[str, Any]) -> bool:
-    """Return whether an object is one document, ``{source: a.pdf, page: 3}``, and no grades."""
-    return any(isinstance(value.get(key), str) for key in _ID_KEYS)
+def is_document(value: Mapping[str, Any]) -> bool:
+    """Return whether an object is one document, ``{source: a.pdf, page: 3}``, and no grades.
+
+    Of a number only the name of an id says that: ``{id: 7, grade: 2}``.
+    """
+    is_named = any(isinstance(value.get(key), str) for key in _ID_KEYS)
+    return is_named or not all(is_missing(value.get(key)) for key in _MADE)
 
 
 def items(value: Any) -> Sequence[Any]:

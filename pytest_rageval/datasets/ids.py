@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.cells import is_filled, is_missing, value_or_text
-from pytest_rageval.datasets.id_cells import GRADE_KEYS, items
+from pytest_rageval.datasets.id_cells import GRADE_KEYS, is_document, items
 from pytest_rageval.datasets.references import NO, YES
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
+from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE, NO_GRADE
 from pytest_rageval.scenario.yaml.tree import pair_text
+from pytest_rageval.text.json_value import JsonPath, LostPathError, path_in
 
 _NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
 """The columns with the grade of an expected document, best first; 0 is not relevant."""
@@ -45,8 +48,12 @@ def grade_column(columns: Iterable[str], key_map: Mapping[str, str]) -> str | No
     return next((keys[key] for key in _NAMES if key in keys), None)
 
 
-def said_of_ids(source: ReadRows, *, is_merged: bool) -> tuple[list[str], list[Doubt]]:
+def said_of_ids(source: ReadRows, answers: AnswersSpec | None) -> tuple[list[str], list[Doubt]]:
     """Return what to say of the ids of rows and their grades, and what may be meant instead."""
+    is_own = not source.own.isdisjoint(source.columns_read("reference_ids"))
+    theirs = answers is not None and answers.merge_rows and not is_own
+    is_merged = theirs or (source.spec.merge_rows is not None and (answers is None or is_own))
+    is_merged &= _path(source) is None  # a grade is for the ids in a column of its own row
     warnings = [*_unread_grades(source, is_merged=is_merged), *_joined_ids(source)]
     return warnings, [*_grade_doubts(source, is_merged=is_merged)]
 
@@ -60,13 +67,14 @@ def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
         return
     if written is not None:
         if not is_merged or written not in source.columns:
-            lack = "rows are not merged (merge_rows)" if not is_merged else "no row has it"
+            lack = "rows are not merged (merge_rows), or their ids are at a path"
+            lack = "no row has it" if is_merged else lack
             yield Doubt("reference_ids", source.shown, f"key_map: {written!r} is no grade: {lack}")
         return
     columns = [name for name in source.columns if name not in key_map.values()]
     if is_merged:
         yield from _of_merged(source, columns)
-    elif not any(_has_grades(row.fields.get(name)) for row in source.rows for name in used):
+    elif not any(_has_grades(gold) for gold, _ in _gold_of(source, used)):
         yield from _of_single(source, columns)
     yield from _of_objects(source, used)
 
@@ -155,6 +163,7 @@ def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
         says_no = len(numbers) == len(texts) and min(numbers) <= 0
         if says_no and (max(numbers) > 0 or _is_flag(name_key(key))):
             flags = "" if (YES | NO).isdisjoint(texts) else ", 1 for true and 0 for false"
+            flags += ", in objects at which the path in key_map ends" if _path(source) else ""
             yield _doubt(
                 source,
                 f"{key!r} in the objects of 'reference_ids' is not read: as grades, its values of "
@@ -166,14 +175,42 @@ def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
 def _said_in_objects(source: ReadRows, used: Sequence[str]) -> Mapping[str, list[str]]:
     """Return what the keys that may hold grades say, in lower case; none of objects with grades."""
     said: dict[str, list[str]] = {}
+    for gold, above in _gold_of(source, used):
+        parts = [part for part in _objects(gold) if part.keys().isdisjoint(GRADE_KEYS)]
+        for part in [*(part for part in parts if is_document(part)), *_objects(above)]:
+            for key, value in part.items():
+                if _may_grade(str(key)) and is_filled(value):
+                    said.setdefault(str(key), []).append(str(value).strip().lower())
+    return said
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    parts = items(value) if isinstance(value, list | tuple) else [value]
+    return [part for part in parts if isinstance(part, Mapping)]
+
+
+def _gold_of(source: ReadRows, used: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+    """Yield what each row expects, and above a path to ids the object, or list, that has them."""
+    path = _path(source)
     for cell in (row.fields.get(name) for row in source.rows for name in used):
         gold = value_or_text(cell) if isinstance(cell, str) and "{" in cell else cell
-        for part in items(gold) if isinstance(gold, list | tuple) else ():
-            if isinstance(part, Mapping) and part.keys().isdisjoint(GRADE_KEYS):
-                for key, value in part.items():
-                    if _may_grade(str(key)) and is_filled(value):
-                        said.setdefault(str(key), []).append(str(value).strip().lower())
-    return said
+        above = None
+        if path is not None:
+            upper = replace(path, steps=path.steps[:-1])
+            try:
+                above, gold = (one.pick({used[0]: gold}) for one in (upper, path))
+            except LostPathError:
+                continue
+            # An object above a list is about more than its ids; the last [*] has no other objects.
+            is_wide = isinstance(gold, list | tuple | Mapping) and isinstance(above, Mapping)
+            above = None if is_wide or len(path.steps) - 1 in path.every else above
+        yield gold, above
+
+
+def _path(source: ReadRows) -> JsonPath | None:
+    """Return the path at which expected ids stand, None for a column."""
+    written = source.spec.key_map.get("reference_ids", "")
+    return None if written in source.columns else path_in(written)
 
 
 def _whole(text: str) -> float | None:
@@ -227,5 +264,7 @@ def as_number(value: Any) -> Any:
 
 
 def _has_grades(value: Any) -> bool:
-    parts = value if isinstance(value, list | tuple) else [value]
-    return any(isinstance(part, Mapping) or str(part).lstrip().startswith("{") for part in parts)
+    return any(
+        not (is_document(part) and part.keys().isdisjoint(GRADE_KEYS))
+        for part in filter(None, _objects(value))
+    )

@@ -17,7 +17,7 @@ from pytest_rageval.datasets.cells import (
     read_mark,
     value_or_text,
 )
-from pytest_rageval.datasets.id_cells import raw_ids, reference_ids
+from pytest_rageval.datasets.id_cells import is_document, items, raw_ids, reference_ids
 from pytest_rageval.datasets.ids import as_number, grade_column
 from pytest_rageval.datasets.key_map import read_cell
 from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
@@ -126,7 +126,11 @@ def _judged(row: Row, value: Any, column: str | None) -> list[Any]:
     A row whose grade is blank judges nothing, unless its documents have grades of their own.
     """
     judged = reference_ids(value) or {}
-    if column is None or isinstance(value, Mapping) or any(judged[name] != 1 for name in judged):
+    is_map = isinstance(value, Mapping) and not is_document(value)
+    if column is None or is_map or any(judged[name] != 1 for name in judged):
+        listed = items(value)
+        if any(isinstance(one, Mapping) and is_document(one) for one in listed):
+            return [*listed]  # what else they say may be their grade, too
         return [{"id": name, "grade": grade} for name, grade in judged.items()]
     grade = row.fields.get(column)
     if is_missing(grade) or (isinstance(grade, str) and not grade.strip()):

@@ -141,8 +141,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         # Not at the top: many data sets name no ids.
         from pytest_rageval.datasets.ids import said_of_ids
 
-        is_merged = spec.merge_rows is not None or (answers is not None and answers.merge_rows)
-        ids_notes, ids_doubts = said_of_ids(seen, is_merged=is_merged)
+        ids_notes, ids_doubts = said_of_ids(seen, answers)
     left_notes = () if second is None else tuple(second.notes(shown))
     hint = " ".join(filter(None, (source.hint(tuple(key_map.columns), spec), *left_notes)))
     problems = [

@@ -131,6 +131,9 @@ def test_an_object_that_cannot_be_read_is_an_invalid_row(
         ([{"id": None, "title": "T"}], {"T": 1}),
         ([{"document_id": 7, "title": "T", "grade": 2}], {"7": 2}),
         ({"source": 2, "d1": 1}, {"source": 2, "d1": 1}),
+        ({"id": 7, "grade": 2}, {"7": 2}),
+        ({"doc_id": 0, "page": 3}, {"0": 1}),
+        ({"id": None, "grade": None}, None),
     ],
 )
 def test_expected_documents_in_objects_have_one_id(

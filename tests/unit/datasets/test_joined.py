@@ -516,3 +516,55 @@ def test_a_number_of_two_files_is_told(join: Join, took: str, given: str, said: 
     found = join(gold, f'{{"id": "q1", {given}}}\n').differing
     assert [*found] == ["took"] * bool(said)
     assert said in "".join(found.values())
+
+
+BAD, GOOD = {"id": "d1", "relevant": False}, {"id": "d2", "relevant": True}
+OBJECT = "in the objects of 'reference_ids' is not read"
+COLUMN = "'relevance' has values of 0 or below, and is not read"
+
+
+@pytest.mark.parametrize(
+    ("golds", "keys", "said"),
+    [
+        ([{"reference_ids": [BAD, GOOD]}], {}, OBJECT),
+        ([{"reference_ids": BAD}, {"reference_ids": GOOD}], {}, OBJECT),
+        ([{"gold": {"docs": [BAD, GOOD]}}], {"reference_ids": "gold.docs"}, OBJECT),
+        ([{"gold": json.dumps({"docs": [BAD]})}], {"reference_ids": "gold.docs[*].id"}, OBJECT),
+        ([{"docs": [{"id": "d1", "grade": 0}, {"id": "d2", "grade": 1}]}],
+         {"reference_ids": "docs[*].id"}, OBJECT),
+        ([{"reference_ids": [BAD], "id": 1}, {"reference_ids": [GOOD], "id": 1}], "id", OBJECT),
+        ([{"reference_ids": {"id": "d1"}, "relevance": 0}], {}, COLUMN),
+        ([{"gold": {"id": "d1"}, "relevance": 0}], {"reference_ids": "gold.id"}, COLUMN),
+        ([{"reference_ids": {}}, {"reference_ids": "d1", "relevance": 0}], {}, COLUMN),
+        # Grades in the ids are read, an object above a list is about more than its ids.
+        ([{"reference_ids": {"id": "d1", "grade": 2}, "relevance": 0}], {}, ""),
+        ([{"reference_ids": '{"d1": 2}', "relevance": 0}], {}, ""),
+        ([{"reference_ids": {"d1": 0, "label": 1}}], {}, ""),
+        ([{"g": {"id": "g", "label": at, "docs": ["d1"]}} for at in (0, 1)],
+         {"reference_ids": "g.docs"}, ""),
+    ],
+)  # fmt: skip
+def test_no_way_of_saying_not_relevant_is_passed_over(
+    tmp_path: Path, golds: list[dict[str, Any]], keys: dict[str, str] | str, said: str
+) -> None:
+    """A27: in one object, at a path, and in rows that are merged."""
+    told = {"merge_rows": keys} if isinstance(keys, str) else {"key_map": keys}
+    rows = [{"question": "q", **gold} for gold in golds]
+    found = load_dataset(DatasetSpec(rows=rows, **told), tmp_path, "s.yaml:2")
+    assert [said in doubt.message for doubt in found.doubts] == [True] * bool(said)
+
+
+def test_grades_of_the_file_whose_rows_are_not_merged_are_asked_about(tmp_path: Path) -> None:
+    """A27: that the other file's rows are says nothing of them."""
+    (tmp_path / "bot.jsonl").write_text('{"id": 1, "retrieved_ids": "d1"}\n' * 2, "utf-8")
+    rows = [{"id": 1, "question": "q", "reference_ids": "d1", "relevance": 0}]
+    answers = AnswersSpec(path="bot.jsonl", merge_rows=True)
+    found = load_dataset(DatasetSpec(rows=[*rows]), tmp_path, "s.yaml:2", answers=answers)
+    assert [COLUMN in doubt.message for doubt in found.doubts] == [True]
+
+
+def test_an_object_takes_the_grade_of_its_merged_row(tmp_path: Path) -> None:
+    rows = [{"id": 1, "reference_ids": {"id": name}, "rel": at} for at, name in enumerate("ab")]
+    spec = DatasetSpec(rows=rows, merge_rows="id")
+    (found,) = samples(load_dataset(spec, tmp_path, "s.yaml:2"))
+    assert found.reference_ids == {"a": 0, "b": 1}
