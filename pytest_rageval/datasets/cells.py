@@ -387,11 +387,12 @@ def _in_part(part: Any) -> Sequence[tuple[str, str | None]]:
         inside = part[:1] if is_scored(part) and isinstance(part[0], Mapping) else part
         return [passage for inner in inside for passage in _in_part(inner)]
     if isinstance(part, Mapping):
-        for key in PASSAGE_KEYS:
-            if isinstance(part.get(key), str):
-                return ((part[key], passage_document(part)),)
+        texts = [part[key] for key in PASSAGE_KEYS if isinstance(part.get(key), str)]
         if _has_sentences(part):
-            return ((_joined(part["sentences"]), passage_document(part)),)
+            texts.append(_joined(part["sentences"]))
+        if texts:
+            text = next((text for text in texts if text.strip()), texts[0])
+            return ((text, passage_document(part)),)
         raise BadValueError(
             f"a context is an object without a text under {', '.join(PASSAGE_KEYS)}"
         )

@@ -247,8 +247,15 @@ def test_sentences_without_blanks_get_them() -> None:
 
 def test_an_object_of_sentences_alone_is_one_passage() -> None:
     """Its only key was taken for a column, and its sentences for objects without a text."""
+    assert parse_contexts([{"text": " ", "sentences": ["One.", "Two."]}]) == ("One. Two.",)
     assert parse_contexts({"sentences": ["One.", " Two."]}) == ("One. Two.",)
     assert parse_contexts({"sentences": [["One.", " Two."], ["Three."]]}) == ("One. Two.", "Three.")
+
+
+def test_a_blank_text_is_not_taken_before_a_filled_one() -> None:
+    """W4: the passage was lost."""
+    blank = {"text": "", "content": " "}
+    assert parse_contexts([{"text": "", "content": "one"}, blank, {"passage": "2"}]) == ("one", "2")
 
 
 def test_other_nested_lists_are_flat_as_before() -> None:
