@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
@@ -192,6 +193,7 @@ class Answers:
         self._by_key: dict[str, Row] = {}
         self._used: set[str] = set()
         self._repeated: dict[str, Problem] = {}
+        self._has_key, rows = _key_in(rows, spec.key)
         problems = [problem for row in rows if (problem := self._add(row)) is not None]
         if problems:
             more = len(problems) - _LISTED
@@ -202,7 +204,8 @@ class Answers:
         place = row_place(self._shown, row.line, row.number)
         if isinstance(row, BrokenRow):
             return Problem(place, row.reason)
-        value = _text_at(row, _key_column(row, self._spec.key))
+        own = _key_column(row, self._spec.key, has_key=self._has_key)
+        value = _text_at(row, own)
         ignores = self._spec.extra_rows == "ignore"
         if value is None and ignores:
             return None
@@ -211,7 +214,6 @@ class Answers:
             return Problem(place, f"no {self._spec.key!r} (answers.key). Columns: {columns}")
         first = self._by_key.setdefault(value, row)
         if first is row:
-            own = _key_column(row, self._spec.key)
             names = {f"{self._spec.prefix}{name}": name for name in row.fields if name != own}
             self._columns.update(names)
             return None
@@ -239,13 +241,14 @@ class Answers:
         stale = self._stale_fields(key_map)
         found_any = False
         columns = self._own
+        has_key, rows = _key_in(rows, self._spec.key)
         for row in rows:
             if isinstance(row, BrokenRow):
                 yield row
                 continue
             columns.update(dict.fromkeys(row.fields))
             self.filled.update(name for name, value in row.fields.items() if is_filled(value))
-            key = _text_at(row, _key_column(row, self._spec.key, mapped))
+            key = _text_at(row, _key_column(row, self._spec.key, mapped, has_key=has_key))
             found_any = found_any or key is not None
             yield self._join(self._without_stale(row, key, stale, key_map), key, shown, key_map)
         if columns and not found_any:
@@ -323,16 +326,18 @@ class Answers:
         given = other.fields
         for name, column in self._columns.items():
             value, known = given.get(column), fields.get(name)
+            is_given = _is_given(name, key_map)
+            is_said = is_given or self._field_of(name, key_map) in OF_ANSWERS  # [] says: none
             is_blank = is_missing(value) or value in ("", [])
-            if is_blank and _is_given(name, key_map):
+            if is_blank and is_given:
                 fields[name] = value  # nothing was given: what the row has is another answer's
             elif column not in given:
                 continue
-            elif is_missing(known) or known == "":
+            elif is_missing(known) or known == "" or not (is_said or is_filled(known)):
                 fields[name] = value
-            elif known != value and not is_missing(value):
+            elif known != value and (is_said or is_filled(value)):
                 self._refuse_field(row, other, name, shown, key_map)
-                self._differing[name] += not (is_blank or _is_equal(known, value))
+                self._differing[name] += not _is_equal(known, value)
         place = row_place(self._shown, other.line, other.number)
         flaw = row.flaw or (f"{place}: {other.flaw}" if other.flaw else "")
         return replace(row, fields=fields, tabular=row.tabular or other.tabular, flaw=flaw)
@@ -406,9 +411,24 @@ def _field_of(column: str, key_map: Mapping[str, str]) -> str:
     return mapped or FIELD_OF.get(column) or (read_field(column) or ("",))[0]
 
 
-def _key_column(row: Row, key: str, mapped: str | None = None) -> str | None:
-    """Return the column that is a row's key: the column of this name, else the column of its id."""
-    if key in row.fields:
+def _key_in(rows: Iterable[Row | BrokenRow], key: str) -> tuple[bool, Iterable[Row | BrokenRow]]:
+    """Return whether a row has the column of this name, and the rows, read up to the first."""
+    rest, before = iter(rows), list[Row | BrokenRow]()
+    for row in rest:
+        before.append(row)
+        if isinstance(row, Row) and key in row.fields:
+            return True, chain(before, rest)
+    return False, before
+
+
+def _key_column(
+    row: Row, key: str, mapped: str | None = None, *, has_key: bool = False
+) -> str | None:
+    """Return the column that is a row's key: the column of this name, else the column of its id.
+
+    Of an id only where no row has the column (``has_key``), or it is a name of ids itself.
+    """
+    if key in row.fields or (has_key and key not in FIELD_ALIASES["id"]):
         return key
     ids = (mapped, *FIELD_ALIASES["id"])
     known = next((name for name in ids if name is not None and name in row.fields), None)

@@ -95,6 +95,36 @@ def test_the_key_of_the_second_file_meets_the_id_of_the_first(join: Join) -> Non
     assert [one.answer for one in samples(found)] == ["a", "c"]
 
 
+def test_a_row_without_the_key_of_the_others_is_not_joined_by_its_id(
+    tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    """W5: it would get the answer to another question, whose key is its id."""
+    (tmp_path / "bot.jsonl").write_text('{"qid": "1", "answer": "x"}\n', "utf-8")
+    rows = [{"id": "1", "question": "b"}, {"qid": "1", "id": "a", "question": "a"}]
+    answers = AnswersSpec(path="bot.jsonl", key="qid")
+    found = load_dataset(DatasetSpec(rows=[*rows]), tmp_path, "s.yaml:2", answers=answers)
+    first, second = found.cases
+    assert isinstance(first, InvalidRow)
+    assert first.reason == "no 'qid', by which bot.jsonl is joined"
+    assert isinstance(second, Sample)
+    assert second.answer == "x"
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    assert "given.jsonl:1: no 'qid' (answers.key)" in refused("id\n1\na\n", text, key="qid")
+
+
+@pytest.mark.parametrize("blank", ["", " ", [], None])
+@pytest.mark.parametrize("name", ["references", "reference_ids", "must_include", "level"])
+def test_a_blank_is_no_other_value(tmp_path: Path, name: str, blank: Any) -> None:
+    """W5: in either file; of what a system gives it says that it gave nothing."""
+    for own, other in ((blank, ["x"]), (["x"], blank)):
+        given = json.dumps({"id": 1, "answer": "a", name: other})
+        (tmp_path / "bot.jsonl").write_text(given, "utf-8")
+        spec = DatasetSpec(rows=[{"id": 1, "question": "q", name: own}])
+        found = load_dataset(spec, tmp_path, "s.yaml:2", answers=AnswersSpec(path="bot.jsonl"))
+        (one,) = samples(found)
+        assert [*(getattr(one, name, None) or one.metadata[name])] == ["x"]
+
+
 def test_a_row_without_a_counterpart_is_invalid_and_keeps_its_place(join: Join) -> None:
     """W5: never silently without an answer."""
     gold = (
