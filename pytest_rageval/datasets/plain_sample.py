@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any, Final, NamedTuple
 
 from pytest_rageval.datasets.id_cells import fitting
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Sample, json_plain
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
 
@@ -32,7 +34,9 @@ def plain_sample(sample: Sample) -> Sample:
         if not kind.holds(value):
             message = f"whose {name} must be {kind.expected}, found {shown(value)}"
             raise NoSampleError(f"the sample {shown(sample.id)}, {message}")
-        if _has_lists(value):
+        if name in CHECK_FIELDS and value is not None and not value:
+            plain[name] = None  # as of data
+        elif _has_lists(value):
             plain[name] = tuple(tuple(part) if isinstance(part, list) else part for part in value)
     return fitting(replace(sample, **plain) if plain else sample)
 
@@ -108,11 +112,31 @@ def _are_grades(value: Any) -> bool:
 def _is_read_by(read: Callable[[str, Any], Any]) -> Callable[[Any], bool]:
     def holds(value: Any) -> bool:
         try:
-            return isinstance(value, list | tuple) and read("", value) is not None
+            return isinstance(value, list | tuple) and (not value or read("", value) is not None)
         except ValueError:
             return False
 
     return holds
+
+
+def _is_share(value: Any) -> bool:
+    is_number = isinstance(value, Real) and type(value) is not bool
+    return is_number and bool(0 <= value <= 1)
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        _is_text(value.get(key)) for key in ("role", "content")
+    )
+
+
+def _is_cited(value: Any) -> bool:
+    return isinstance(value, Integral | str) and not isinstance(value, bool)
+
+
+def _is_sentence(value: Any) -> bool:
+    is_pair = isinstance(value, list | tuple) and len(value) == 2
+    return is_pair and _is_text(value[0]) and _CITED(value[1])
 
 
 def _is_nugget(value: Any) -> bool:
@@ -121,6 +145,7 @@ def _is_nugget(value: Any) -> bool:
 
 
 _TEXTS: Final = _list_of(_is_text)
+_CITED: Final = _list_of(_is_cited)
 _BY_KIND: Final[Mapping[str, _Kind]] = {
     "id": _Kind("text", _is_text),
     "index row": _Kind("a whole number", _is_number),
@@ -143,6 +168,17 @@ _BY_KIND: Final[Mapping[str, _Kind]] = {
         "a list of {text: ..., importance: vital or okay} or None", _or_none(_list_of(_is_nugget))
     ),
     "tags": _Kind("a list of texts", _TEXTS),
+    "answerable": _Kind("a boolean or None", lambda value: value is None or value is bool(value)),
+    "confidence": _Kind("a number from 0 to 1 or None", _or_none(_is_share)),
+    "citations reference_citations": _Kind(
+        "a list of positions and ids of documents or None", _or_none(_CITED)
+    ),
+    "cited_sentences": _Kind(
+        "a list of pairs, a text and its citations, or None", _or_none(_list_of(_is_sentence))
+    ),
+    "history": _Kind(
+        "a list of {role: ..., content: ...} or None", _or_none(_list_of(_is_message))
+    ),
 }
 _KINDS: Final = {name: kind for names, kind in _BY_KIND.items() for name in names.split()}
-"""The values that each field of a sample may have, except metadata."""
+"""The values that each field of a sample may have; metadata may be anything."""

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_rageval.datasets.plain_sample import NoSampleError, plain_sample
 from pytest_rageval.model import Sample
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 
 SAMPLE = Sample(
     "q1",
@@ -87,6 +88,16 @@ def test_lists_become_tuples() -> None:
         ("reference_groups", ["x"], "reference_groups must be a list of lists of texts or None"),
         ("reference_ids", {"d": "2"}, "reference_ids must be whole numbers by document or None"),
         ("reference_ids", ["d"], "reference_ids must be whole numbers by document or None"),
+        ("answerable", "no", "answerable must be a boolean or None, found 'no'"),
+        ("answerable", 0, "answerable must be a boolean or None, found 0"),
+        ("confidence", 7, "confidence must be a number from 0 to 1 or None, found 7"),
+        ("confidence", "0.5", "confidence must be a number from 0 to 1 or None, found '0.5'"),
+        ("confidence", math.nan, "confidence must be a number from 0 to 1 or None, found nan"),
+        ("citations", "1", "citations must be a list of positions and ids of documents or None"),
+        ("reference_citations", [None], "reference_citations must be a list of positions and ids"),
+        ("cited_sentences", ["It is."], "cited_sentences must be a list of pairs, a text and its"),
+        ("history", "x", "history must be a list of {role: ..., content: ...} or None, found 'x'"),
+        ("history", [{"role": "user"}], "history must be a list of {role: ..., content: ...} or"),
         ("tags", None, "tags must be a list of texts, found None"),
         ("metadata", None, "metadata must be a mapping, found None"),
         ("metadata", {"x": Mute()}, "metadata cannot be saved: RuntimeError('no words')"),
@@ -99,6 +110,26 @@ def test_a_field_of_another_type_is_named_with_what_it_holds(
     with pytest.raises(NoSampleError) as caught:
         plain_sample(replace(SAMPLE, **{field: value}))
     assert f"whose {message}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", CHECK_FIELDS)
+@pytest.mark.parametrize("blank", [[], ()])
+def test_a_list_of_no_checks_is_none_as_in_data(name: str, blank: Any) -> None:
+    given: dict[str, Any] = {name: blank}
+    assert plain_sample(replace(SAMPLE, **given)) == SAMPLE
+
+
+def test_what_answers_bring_along_is_right_in_its_own_type() -> None:
+    whole = {
+        "answerable": False,
+        "confidence": 1,
+        "citations": (1, "a.pdf"),
+        "cited_sentences": (("It is.", (0, "b")),),
+        "reference_citations": (),
+        "history": ({"role": "user", "content": ""},),
+    }
+    sample = replace(SAMPLE, **whole)
+    assert plain_sample(sample) is sample
 
 
 def test_metadata_that_hold_themselves_cannot_be_saved() -> None:
