@@ -28,6 +28,8 @@ class Corpus:
 
     shown: str
     chunks: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+    """What the reader of the file says of it: that it is one page of several, for instance."""
 
     def of_document(self, doc_name: str) -> tuple[str, ...] | None:
         """Return the chunks of a document, None if it has none."""
@@ -58,22 +60,23 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
         more = len(problems) - _LISTED
         rest = [Problem(file.shown, f"and {more} more")] if more > 0 else []
         raise ScenarioError([*problems[:_LISTED], *rest])
-    return Corpus(file.shown, {name: tuple(texts) for name, texts in found.items()})
+    chunks = {name: tuple(texts) for name, texts in found.items()}
+    return Corpus(file.shown, chunks, tuple(file.notes))
 
 
 def with_expected_contexts(dataset: Dataset, corpus: Corpus) -> Dataset:
     """Return the data with the chunks of each row's document as its reference contexts.
 
-    Rows that have some, or name no document, keep what they have. A warning names documents without
-    chunks.
+    Rows that have some, or name no document, keep what they have. Warnings are the notes of the
+    corpus, and one that names documents without chunks.
     """
     unknown: dict[str, None] = {}
     cases = [_with_expected(case, corpus, unknown) for case in dataset.cases]
-    if not unknown:
-        return replace(dataset, cases=cases)
-    names = listed(map(shorten, unknown), _LISTED)
-    warning = f"{corpus.shown} has no chunk of these documents: {names}"
-    return replace(dataset, cases=cases, warnings=(*dataset.warnings, warning))
+    warnings = [*dataset.warnings, *corpus.notes]
+    if unknown:
+        names = listed(map(shorten, unknown), _LISTED)
+        warnings.append(f"{corpus.shown} has no chunk of these documents: {names}")
+    return replace(dataset, cases=cases, warnings=tuple(warnings))
 
 
 def corpus_texts(

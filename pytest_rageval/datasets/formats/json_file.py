@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from pytest_rageval.datasets.base import (
     BlankLines,
@@ -275,9 +275,13 @@ def rows_of_document(document: Any, file: DataFile, doubled: Sequence[Doubled] =
         lost = next((twice for twice in doubled if id(twice) not in in_rows), None)
         if lost is not None:
             raise file.refuse(lost.reason)
-    if file.spec.rows_at is None and isinstance(document, dict) and file.section == "dataset":
+    if file.spec.rows_at is None and isinstance(document, dict) and file.section in _COUNTING:
         _note_other_pages(document, rows, file)
     return rows
+
+
+_COUNTING: Final = ("dataset", "corpus")
+"""The sections whose lost rows nobody else would miss: those of ``answers`` are asked for."""
 
 
 def _note_other_pages(document: dict[str, Any], rows: list[Any], file: DataFile) -> None:
@@ -289,9 +293,9 @@ def _note_other_pages(document: dict[str, Any], rows: list[Any], file: DataFile)
     said = part_of_export(document, len(rows))
     if key is not None and said:
         file.notes.append(
-            f"{file.shown}: {said}, and only the rows in it are judged: add the others to "
+            f"{file.shown}: {said}, and only the rows in it are read: add the others to "
             "the file; or, if these are all that you want, write "
-            f"{pair_text('rows_at', step_of(key))} (in 'dataset')"
+            f"{pair_text('rows_at', step_of(key))} (in {file.section!r})"
         )
 
 

@@ -227,7 +227,7 @@ _LINES_ABOVE: Final = 6
 
 def _note_sheets(file: DataFile, read: Any, header: Sequence[str]) -> None:
     """Add a note if other sheets, that can be seen, have rows below two names of the header."""
-    if file.spec.sheet is not None or file.section not in ("dataset", "answers"):
+    if file.spec.sheet is not None or file.section not in ("dataset", "answers", "corpus"):
         return
     found, names = [], {name_key(name) for name in header} - {""}
     for sheet in read.parent.worksheets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import unicodedata
 from collections.abc import Callable
@@ -11,9 +12,15 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.datasets.corpus import Corpus, corpus_texts, load_corpus
+from pytest_rageval.datasets.corpus import (
+    Corpus,
+    corpus_texts,
+    load_corpus,
+    with_expected_contexts,
+)
+from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.data_specs import CorpusSpec
+from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 
 LoadCorpus = Callable[..., Corpus]
 
@@ -225,3 +232,29 @@ def test_the_chunks_may_be_under_a_key(
     (problem,) = refused("c.json", text)
     assert "write rows_at: chunks or rows_at: more or rows_at: \"[*]\" (in 'corpus')" in problem
     assert corpus("c.json", text, rows_at="more").chunks == {"b": ("two",)}
+
+
+CHUNKS = [{"doc_name": "a", "text": "one"}, {"doc_name": "a", "text": "two"}]
+
+
+def test_what_a_corpus_lacks_is_said_with_the_data(corpus: LoadCorpus, tmp_path: Path) -> None:
+    """W5, B7: the other pages have chunks that the row should find, too."""
+    found = corpus("c.json", json.dumps({"data": CHUNKS, "has_more": True}))
+    rows = [{"question": "q", "doc_name": "a"}]
+    dataset = load_dataset(DatasetSpec(rows=[*rows]), tmp_path, "s.yaml:2")
+    assert with_expected_contexts(dataset, found).warnings == (
+        "c.json: it tells of a next page ('has_more'), and only the rows in it are read: add the "
+        "others to the file; or, if these are all that you want, write rows_at: data "
+        "(in 'corpus')",
+    )
+
+
+def test_further_sheets_of_a_corpus_are_said(corpus: LoadCorpus) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, packed = openpyxl.Workbook(), io.BytesIO()
+    for sheet in (book.active, book.create_sheet("More")):
+        for cells in (("doc_name", "text"), ("a", "one")):
+            sheet.append(cells)
+    book.save(packed)
+    (note,) = corpus("c.xlsx", packed.getvalue()).notes
+    assert note.endswith("'More' has rows below such names, too: put all rows into the first")

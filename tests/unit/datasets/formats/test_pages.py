@@ -107,7 +107,7 @@ def test_what_says_that_it_is_a_page_is_a_warning(
     assert [isinstance(case, Sample) for case in found.cases] == [True, True]
     (warning,) = found.warnings
     assert warning == (
-        f"r.json: {reason}, and only the rows in it are judged: add the others to the file; "
+        f"r.json: {reason}, and only the rows in it are read: add the others to the file; "
         "or, if these are all that you want, write rows_at: data (in 'dataset')"
     )
 
