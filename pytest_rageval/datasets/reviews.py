@@ -317,7 +317,7 @@ class _Reading:
         return any(review.digest == digest for review in self.reviews.get(name, ()))
 
     def warnings(self, shown: str) -> Iterator[str]:
-        """Yield what a reader must know: reviews that no longer count, files without any."""
+        """Yield what a reader must know: stale reviews, files without any, cells with errors."""
         yield from (f"{SECTION}: {line}" for line in self.blank)
         stale = [name for name in self.others if not self.is_settled(name)]
         if stale:
@@ -358,6 +358,7 @@ def _read_file(file: DataFile, where: str, found: _Reading) -> None:
         message += "A file of reviews has the columns that --rag-label N writes"
         found.problems.append(Problem(file.shown, message))
         return
+    found.blank += file.notes  # that a cell has an error, which is read as blank, for instance
     read = [_read_row(file, row, found) for row in rows]
     if rows and not any(read):
         hint = "if you reviewed in the browser, put the file here that it downloaded"

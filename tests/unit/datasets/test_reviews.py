@@ -394,3 +394,16 @@ def test_evidence_is_the_same_whether_it_is_read_as_contexts_or_not() -> None:
         assert evidence_of(case) == ("In region 1 they take 1 days.",)
         assert passages_of(case) == ("Refunds. In region 1 they take 1 days. Ask us.",)
         assert review_digest(case) == said(0, "accept")["digest"]
+
+
+def test_a_verdict_that_is_an_error_of_a_workbook_is_said(tmp_path: Path) -> None:
+    """It is read as blank, and the row stays in."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for cells in (COLUMNS, said(0, "accept").values(), said(1, "#N/A").values()):
+        book.active.append([*cells])
+    book.save(tmp_path / "reviews.xlsx")
+    found = reviewed(tmp_path, "reviews.xlsx")
+    assert found.reviewed == {"refunds-1"}
+    (warning,) = found.warnings
+    assert warning.startswith("dataset.reviews: reviews.xlsx:3: the cell D3 has the error #N/A")
