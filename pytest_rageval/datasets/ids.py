@@ -99,6 +99,8 @@ def _joined_ids(source: ReadRows) -> Iterator[str]:
     """Yield what to do about cells that are read as one id, and seem to be several."""
     for name in ("retrieved_ids", "reference_ids"):
         column = next(iter(source.columns_read(name)), "")
+        cells = (row.fields.get(column) for row in source.rows)
+        known = {cell.strip() for cell in cells if isinstance(cell, str)}
         for row in source.rows if name not in source.spec.split else ():
             ids = row.fields.get(column)
             if not row.tabular or not isinstance(ids, str) or not re.search(_MAY_JOIN, ids):
@@ -106,13 +108,25 @@ def _joined_ids(source: ReadRows) -> Iterator[str]:
             # Not imported at the top: few data have such cells.
             from pytest_rageval.datasets.proposer.names import is_joined
 
-            if is_joined(ids) and not ids.lstrip().startswith(("[", "{", "(")):
+            if (is_joined(ids) or _are_ids(ids, known)) and not ids.lstrip().startswith(
+                ("[", "{", "(")
+            ):
                 yield (
                     f"{row_place(source.shown, row.line, row.number)}: {column!r} seems to hold "
                     f"several ids, and is read as one, {shorten(repr(ids), 60)}: divide them by "
                     '\';\', or write a list, ["a", "b"]'
                 )
                 break
+
+
+_FILE: Final = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+
+
+def _are_ids(text: str, known: set[str]) -> bool:
+    """Return whether all parts between commas are names of files, or ids of other cells."""
+    parts = [part.strip() for part in text.split(",")]
+    is_list = len(parts) > 1 and "://" not in text
+    return is_list and (all(map(_FILE.search, parts)) or known >= {*parts})
 
 
 def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
