@@ -1,4 +1,4 @@
-"""Puts rows together: with the rows of a second file by a key, and several rows of one sample."""
+"""Puts rows together with the rows of a second file, by a key."""
 
 from __future__ import annotations
 
@@ -12,21 +12,16 @@ from typing import Any, Final
 from pytest_rageval.datasets.ambiguous import GIVEN, ReadRows
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
 from pytest_rageval.datasets.cells import (
-    BadValueError,
     is_filled,
     is_missing,
-    read_mark,
     value_or_text,
 )
-from pytest_rageval.datasets.id_cells import is_document, items, raw_ids, reference_ids
-from pytest_rageval.datasets.ids import as_number, grade_column
-from pytest_rageval.datasets.key_map import read_cell
+from pytest_rageval.datasets.merged import text_at
 from pytest_rageval.errors import Problem, ScenarioError, listed, shorten
-from pytest_rageval.model import NOTHING, value_text
+from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import read_field
-from pytest_rageval.scenario.data_specs import ALIASES, AnswersSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import (
-    CHECK_FIELDS,
     FIELD_ALIASES,
     FIELD_OF,
     OF_ANSWERS,
@@ -35,127 +30,8 @@ from pytest_rageval.scenario.fields import (
 from pytest_rageval.text.json_value import head_of
 
 _LISTED: Final = 5
-_LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")
-"""The fields that become a list where several rows are one sample."""
-
-_MARKS: Final = ("skip", "xfail")
 _UNKNOWN: Final = object()
 _ANSWERS_FIELD: Final = {alias: name for name, all_ in OF_ANSWERS.items() for alias in all_}
-
-
-def merged(
-    rows: Iterable[Row | BrokenRow],
-    column: str,
-    key_map: Mapping[str, str],
-    split: Mapping[str, str] = NOTHING,
-) -> Iterator[Row | BrokenRow]:
-    """Yield one row for each value of ``column``, in the order of the first of its rows.
-
-    ``split`` are the marks that divide texts, by field.
-
-    Contexts and ids of all rows become lists, expected ids with their grades; other columns too
-    where the rows differ. A row without a value is broken.
-    """
-    groups: dict[str, list[Row]] = {}
-    broken: list[BrokenRow] = []
-    for row in rows:
-        value = None if isinstance(row, BrokenRow) else _text_at(row, column)
-        if isinstance(row, BrokenRow):
-            broken.append(row)
-        elif value is None:
-            reason = f"no {column!r}, by which rows are merged"
-            broken.append(BrokenRow(row.number, row.line, reason, str(dict(row.fields))[:500]))
-        else:
-            groups.setdefault(value, []).append(row)
-    made: list[Row | BrokenRow] = [_one_row(group, key_map, split) for group in groups.values()]
-    yield from sorted([*made, *broken], key=lambda row: row.number)
-
-
-def _one_row(group: list[Row], key_map: Mapping[str, str], split: Mapping[str, str]) -> Row:
-    first = group[0]
-    mapped = {column: name for name, column in key_map.items()}
-    fields: dict[str, Any] = {}
-    flaw = next((row.flaw for row in group if row.flaw), "")
-    for column in dict.fromkeys(name for row in group for name in row.fields):
-        field = mapped.get(column) or (read_field(column) or (column,))[0]
-        try:
-            fields[column] = _one_value(group, column, field, key_map, split)
-        except BadValueError as error:
-            flaw = flaw or str(error)
-    return replace(first, fields=fields, flaw=flaw)
-
-
-def _one_value(
-    group: list[Row], column: str, field: str, key_map: Mapping[str, str], split: Mapping[str, str]
-) -> Any:
-    """Return what the rows of a sample have in a column; raises BadValueError."""
-    having = [row for row in group if not is_missing(row.fields.get(column))]
-    if field in _MARKS:
-        marked = [row for row in having if read_mark(field, row.fields[column]) is not None]
-        if marked and len(marked) < len(group):
-            raise BadValueError(f"{field}: some of the rows that are one sample have it, some not")
-        having = having[:1]
-    columns = dict.fromkeys(name for row in group for name in row.fields)
-    grades = grade_column(columns, key_map) if field == "reference_ids" else None
-    known = [_as_merged(row, column, field, grades, split.get(field, "")) for row in having]
-    differ = any(value != known[0] for value in known)
-    parts = [part for value in known for part in _parts(value)]
-    if field in _LISTS:
-        return parts or None
-    if differ:  # a list in a list of checks would be of alternatives
-        return parts if field in (*CHECK_FIELDS, "references", ALIASES) else known
-    return known[0] if known else None
-
-
-def _as_merged(row: Row, column: str, field: str, grades: str | None, mark: str) -> Any:
-    """Return a row's part of a field: the list that its cell spells, ids with their grades."""
-    value = row.fields[column]
-    if mark and isinstance(value, str):
-        value = read_cell(field, value, mark, tabular=row.tabular)
-    if field == "reference_ids":
-        return _judged(row, value, grades)
-    if field == "retrieved_ids":
-        return [one for one in raw_ids(value) if one is not None]
-    if isinstance(value, str) and field in (*_LISTS, *CHECK_FIELDS, "references", ALIASES):
-        return read_cell(field, value, tabular=row.tabular)
-    return value
-
-
-def _judged(row: Row, value: Any, column: str | None) -> list[Any]:
-    """Return expected documents with the grade that their row has, as TREC and BEIR write it.
-
-    A row whose grade is blank judges nothing, unless its documents have grades of their own.
-    """
-    judged = reference_ids(value) or {}
-    is_map = isinstance(value, Mapping) and not is_document(value)
-    if column is None or is_map or any(judged[name] != 1 for name in judged):
-        listed = items(value)
-        if any(isinstance(one, Mapping) and is_document(one) for one in listed):
-            return [*listed]  # what else they say may be their grade, too
-        return [{"id": name, "grade": grade} for name, grade in judged.items()]
-    grade = row.fields.get(column)
-    if is_missing(grade) or (isinstance(grade, str) and not grade.strip()):
-        return []
-    try:
-        grade = as_number(grade)
-        grade = float(grade) if isinstance(grade, str) else grade
-    except ValueError:
-        raise BadValueError(
-            f"reference_ids: {column!r} is their grade, and {shorten(repr(grade))} is no number; "
-            "if it is none, write key_map: {grade: none} (in 'dataset')"
-        ) from None
-    return [{"id": name, "grade": grade} for name in judged]
-
-
-def _parts(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _text_at(row: Row, column: str | None) -> str | None:
-    """Return a value as text, None for a missing or blank one, and for a list or an object."""
-    value = row.fields.get(column) if column is not None else None
-    text = value_text(value).strip() if isinstance(value, str | int | float) else ""
-    return None if is_missing(value) else text or None
 
 
 class Answers:
@@ -205,7 +81,7 @@ class Answers:
         if isinstance(row, BrokenRow):
             return Problem(place, row.reason)
         own = _key_column(row, self._spec.key, has_key=self._has_key)
-        value = _text_at(row, own)
+        value = text_at(row, own)
         ignores = self._spec.extra_rows == "ignore"
         if value is None and ignores:
             return None
@@ -248,7 +124,7 @@ class Answers:
                 continue
             columns.update(dict.fromkeys(row.fields))
             self.filled.update(name for name, value in row.fields.items() if is_filled(value))
-            key = _text_at(row, _key_column(row, self._spec.key, mapped, has_key=has_key))
+            key = text_at(row, _key_column(row, self._spec.key, mapped, has_key=has_key))
             found_any = found_any or key is not None
             yield self._join(self._without_stale(row, key, stale, key_map), key, shown, key_map)
         if columns and not found_any:

@@ -106,7 +106,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     shown, rows, digest = source.shown, source.rows, source.digest
     if spec.merge_rows is not None:
         # Not at the top: most data have one row a sample, in one file.
-        from pytest_rageval.datasets.joined import merged
+        from pytest_rageval.datasets.merged import merged
 
         rows = merged(rows, spec.merge_rows, spec.key_map, spec.split)
     at = answers_at or where
@@ -216,7 +216,8 @@ def _answers(
     answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec, of_answers: Collection[str]
 ) -> Answers:
     # Not at the top: most data are in one file.
-    from pytest_rageval.datasets.joined import Answers, merged
+    from pytest_rageval.datasets.joined import Answers
+    from pytest_rageval.datasets.merged import merged
 
     file = answers_file(answers, base_dir, where)
     rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)

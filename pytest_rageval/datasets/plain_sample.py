@@ -120,7 +120,7 @@ def _is_read_by(read: Callable[[str, Any], Any]) -> Callable[[Any], bool]:
 
 
 def _is_share(value: Any) -> bool:
-    is_number = isinstance(value, Real) and type(value) is not bool
+    is_number = type(value) is not bool and isinstance(value, Real)
     return is_number and bool(0 <= value <= 1)
 
 

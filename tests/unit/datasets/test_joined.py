@@ -598,3 +598,27 @@ def test_an_object_takes_the_grade_of_its_merged_row(tmp_path: Path) -> None:
     spec = DatasetSpec(rows=rows, merge_rows="id")
     (found,) = samples(load_dataset(spec, tmp_path, "s.yaml:2"))
     assert found.reference_ids == {"a": 0, "b": 1}
+
+
+@pytest.mark.parametrize("packed", [dict, json.dumps])
+@pytest.mark.parametrize(
+    ("path", "hits", "found"),
+    [
+        ("hit.id", [{"id": "d1"}, {"id": "d2"}], "'hit' differs in the rows that are one sample"),
+        ("hit[*].id", [{"id": "d1"}, {"id": "d2"}], ("d1", "d2")),
+        ("hit[*].id", [{"id": "d1"}], ("d1",)),
+        ("hit.id", [{"id": "d1"}], ("d1",)),
+        ("hit.id", [{"id": "d1", "rank": 1}, {"id": "d1", "rank": 2}], ("d1",)),
+    ],
+)
+def test_a_path_into_merged_rows_is_never_lost(
+    tmp_path: Path, packed: Callable[..., Any], path: str, hits: list[Any], found: Any
+) -> None:
+    """A27: the ids of each sample with several rows were missing, and those alone."""
+    rows = [{"qid": 1, "question": "q", "hit": packed(hit)} for hit in hits]
+    spec = DatasetSpec(rows=rows, merge_rows="qid", key_map={"retrieved_ids": path})
+    (one,) = load_dataset(spec, tmp_path, "s.yaml:2").cases
+    if isinstance(one, Sample):
+        assert one.retrieved_ids == found
+    else:
+        assert one.reason.startswith(found)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_rageval.datasets.base import Row
-from pytest_rageval.datasets.joined import merged
 from pytest_rageval.datasets.key_map import KeyMap
+from pytest_rageval.datasets.merged import merged
 from pytest_rageval.datasets.save import columns_of, row_of
 from pytest_rageval.model import InvalidRow, Sample
 
