@@ -27,7 +27,7 @@ from urllib.request import getproxies, proxy_bypass
 from pytest_rageval import extras
 from pytest_rageval.clients.errors import AuthError, ConnectionFailed
 from pytest_rageval.clients.gzip_members import Members
-from pytest_rageval.clients.plain_words import is_said, unsaid_in
+from pytest_rageval.clients.plain_words import is_said
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import hide_keys, shorten
 from pytest_rageval.redaction import Redactor, named_secrets, query_secrets
@@ -110,7 +110,7 @@ def _other_secrets(settings: ClientSettings) -> Iterator[str]:
     """Yield the variables within headers, and what of the URL and the body may be a secret."""
     for value in settings.headers.values():
         yield from (os.environ.get(name, "").strip() for name in Template(value).get_identifiers())
-    yield from unsaid_in(settings.url.query)
+    yield from query_secrets(settings.url.query, with_version=False)
     yield from named_secrets(settings.extra_body)
 
 

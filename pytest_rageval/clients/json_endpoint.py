@@ -65,6 +65,7 @@ _BAD_KEY = (
 )
 _MOST_TOKENS = 10**9
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _NEVER = (501, 505, 508, 510, 511)
 """The statuses of a server that will never be able to answer this."""
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection_failed")
@@ -271,7 +272,8 @@ def stated_tokens(answer: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Return the tokens of prompt and completion in the ``usage`` of an answer.
 
     None for one that is missing, or an impossible number. The first is of the prompt's tokens: if
-    it is 0, as some gateways say, both are None. Thinking may be counted in the total alone.
+    it is 0, as some gateways say, both are None. Thinking, and what was cached of the prompt, may
+    be counted in the total alone.
     """
     usage = answer.get("usage")
     counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in _COUNTS]
@@ -281,6 +283,10 @@ def stated_tokens(answer: Mapping[str, Any]) -> tuple[int | None, int | None]:
     if prompt == 0:  # a prompt has tokens
         return None, None
     if prompt and completion is not None and total is not None:
+        cached = [answer["usage"].get(name) for name in _CACHED]
+        beside = sum(count for count in cached if type(count) is int and count > 0)
+        # Anthropic's names, beside which gateways count the prompt without what was cached.
+        prompt += min(max(total - prompt - completion, 0), beside)
         completion = max(completion, total - prompt)
     return prompt, completion
 

@@ -39,12 +39,9 @@ _ABOUT_TOKENS = ("max_tokens", "max_completion_tokens", "completion tokens", "in
 """Words of servers that refuse a request for its limit of tokens."""
 
 _FINISH: Mapping[str, FinishReason] = {
-    **dict.fromkeys(
-        ("length", "max_tokens", "model_length", "model_context_window_exceeded"), "length"
-    ),
+    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
     **dict.fromkeys(("content_filter", "safety", "recitation", "refusal", "sensitive"), "refused"),
     **dict.fromkeys(("blocklist", "prohibited_content", "spii", "content_filtered"), "refused"),
-    "guardrail_intervened": "refused",
 }
 _BROKEN_OFF = re.compile(
     r"(?:[a-z]{3,20}_)?error|insufficient_system_resource|abort|aborted|cancelled|canceled"
@@ -194,7 +191,13 @@ class OpenAIEmbeddings:
             raise
         counts = stated_tokens(answer)
         usage = usage_of(counts, texts, "")
-        return Vectors(self._vectors(answer, len(texts)), usage, counts[0] is not None)
+        try:
+            vectors = self._vectors(answer, len(texts))
+        except ClientError as odd:
+            if counts[0] is not None:
+                odd.billed = counts[0], 0
+            raise
+        return Vectors(vectors, usage, counts[0] is not None)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -139,7 +139,7 @@ def test_a_charset_that_cannot_be_read_is_utf_8(
         *[({"headers": {name: "swordfish"}}, "swordfish") for name in ("X-Api-Key", "X-Pass")],
         ({"headers": {"Authorization": "Basic opensesame"}}, "opensesame"),
         ({"headers": {"Cookie": "sid=opensesame"}}, "sid=opensesame"),
-        ({"headers": {"X-PIN": "4711081512"}}, "4711081512"),
+        *[({"headers": {name: "4711081512"}}, "4711081512") for name in ("X-PIN", "X-Gate")],
         ({"headers": {"X-Title": "acme-support", "X-Gate-Key": "acme-support"}}, "acme-support"),
         ({"headers": {"X-Title": "${JUDGE_KEY}"}}, KEY),
         *[
@@ -152,12 +152,13 @@ def test_a_charset_that_cannot_be_read_is_utf_8(
         ({"base_url": "http://h/v1?user=svc&pass=correct-horse-battery"}, "correct-horse-battery"),
         ({"base_url": "http://h/v1?key=2024-10-21&api-version=2024-10-21"}, "2024-10-21"),
         ({"base_url": "http://h/v1?api-version=1;key=opensesame"}, "1;key=opensesame"),
-        *[({"base_url": f"http://h/v1?{query}opensesame"}, "opensesame") for query in ("", "sig=")],
+        *[({"base_url": f"http://h/v1?{query}opensesame"}, "opensesame") for query in ("", "v=")],
         ({"headers": {"X-Team": "research", "X-Gate": "${TEAM}"}}, "research"),
         *[
             ({"headers": {"X-Gate": text}, "base_url": f"http://h/v1?gate={text}"}, text)
-            for text in ("opensesame7", "open=sesame", "qwertyuiopasdfghjklzxcvb")
+            for text in ("opensesame7", "open=sesame", "qwertyuiopasdfghjklzxcvb", "svc:opensesame")
         ],
+        ({"headers": {"X-Gate": "Token opensesame"}}, "opensesame"),
         ({"extra_body": {"password": "swordfish"}}, "swordfish"),
     ],
 )
@@ -184,7 +185,6 @@ def test_what_may_be_a_secret_is_in_no_reply(
         ({"headers": {"X-Team": "research"}}, "research"),
         ({"headers": {"X-App": "statements"}}, "statements"),
         ({"headers": {"X-Cost-Centre": "4711 0815"}}, "4711 0815"),
-        ({"base_url": "http://h/v1?team=risk%20research"}, "risk research"),
     ],
 )
 def test_what_is_no_secret_by_its_name_stays_in_replies(fields: dict[str, Any], value: str) -> None:
