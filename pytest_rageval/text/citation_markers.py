@@ -97,7 +97,7 @@ _DIGITS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒", "0123456789-,
 _SPLIT: Final = re.compile(r"[,，;；、]")
 _NUMBER_OR_RANGE: Final = re.compile(r"\s*(\d{1,9})(?:\s?[-–—~～]\s?(\d{1,9}))?\s*")
 _LIST_OF_NUMBERS: Final = re.compile(_NUMBERS)
-_YEARS: Final = range(1000, 2101)
+_CITES: Final = re.compile(r"(?i)[\[【](?:(?:doc|citation:|cite:)\d|\d+†)")
 _WITH_PREFIX: Final = ("footnote", "citation", "doc")
 _NO_NUMBER: Final = re.compile(r"[^\d,，;；、\s–—~～-]+|(?<=[^\W\d_])[-_]")
 _DIGIT: Final = re.compile(r"\d")
@@ -119,8 +119,8 @@ class Marker(NamedTuple):
 def find_markers(text: str, rule: CitationRule, most: int | None = None) -> list[Marker]:
     """Return the citations in ``text`` in order, with numbers as they are written.
 
-    Bare numbers above ``most``, the number of sources, and above 99 are taken for years and the
-    like; behind a word (``[doc150]``) only years are.
+    Numbers above ``most``, the number of sources, and above 99 are taken for years and the like,
+    but not in ``[doc150]``.
     """
     if rule.style not in _FORMS and rule.style != "auto":
         return list(_own_markers(text, rule.style))
@@ -132,9 +132,9 @@ def find_markers(text: str, rule: CitationRule, most: int | None = None) -> list
         start, end = match.span()
         style = match.lastgroup or ""
         sources = _without_sections(_sources(match.group(), style), rule.names)
-        sources = _citable(match.group(), style, sources, rule, most)
         if (
             sources
+            and _may_be(match.group(), style, sources, rule, most)
             and not any(begin <= start < stop for begin, stop in code)
             and not _is_index(text, match, markers)
             and not _is_power(text, match)
@@ -224,25 +224,21 @@ def _without_sections(sources: tuple[Source, ...], names: frozenset[str]) -> tup
     return (sources[0], *rest)
 
 
-def _citable(
+def _may_be(
     marker: str, style: str, sources: tuple[Source, ...], rule: CitationRule, most: int | None
-) -> tuple[Source, ...]:
-    """Return what of a marker may be cited: no years, no interval from 0; () for none of it.
+) -> bool:
+    """Return whether numbers in brackets may be citations: no year, and no interval from 0.
 
-    Bare numbers are none if all are above 99, unless the row has so many sources or such ids.
+    A number above 99 is a year or the like, unless there are so many sources, it is an id, or it
+    cannot be but a citation: ``[doc150]``.
     """
-    if style not in ("brackets", "lenticular", "citation", "doc") or "†" in marker:
-        return sources
-    limit = max(99, most or 0)
+    if style not in ("brackets", "lenticular", "citation", "doc") or _CITES.match(marker):
+        return True
     numbers = [source for source in sources if isinstance(source, int)]
-    known = {number for number in numbers if number <= limit or number in rule.ids}
-    is_bare = style in ("brackets", "lenticular")
-    if is_bare and not known and max(rule.ids, default=0) <= 99:
-        return ()
+    if any(number > max(99, most or 0) and number not in rule.ids for number in numbers):
+        return False
     is_pair = len(re.findall(r"\d+", marker)) == 2
-    if is_pair and numbers[0] == 0 and (rule.base == 1 or numbers[-1] not in known):
-        return ()
-    return tuple(one for one in sources if one in known or one not in _YEARS)
+    return not (rule.base == 1 and is_pair and numbers[0] == 0)
 
 
 def _is_power(text: str, match: re.Match[str]) -> bool:

@@ -74,8 +74,8 @@ class _Stripped(NamedTuple):
 def read_citations(text: str, rule: CitationRule, most: int | None = None) -> CitedText:
     """Return what ``text`` cites by ``rule``, and the text and its sentences without citations.
 
-    ``most`` is the number of contexts; bare numbers above 99 that exceed it, as years, cite only
-    if an id of the row is above 99, too (``rule.ids``).
+    ``most`` is the number of contexts; numbers in brackets above 99 that exceed it, as years, cite
+    only if they are ids of the row (``rule.ids``).
     Blocks of code, footnotes' definitions and the list of sources at the end are no sentences.
     """
     found = _strip(text, rule, most)

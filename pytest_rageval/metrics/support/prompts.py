@@ -110,12 +110,6 @@ def read_claims(reply: str, shown: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(claim.strip() for claim in claims if claim.strip()))
 
 
-def _says_something(sentence: str) -> bool:
-    """Return whether a sentence, be it a word, states something, and does not only ask."""
-    is_question = sentence.rstrip(" \"'”’」』").endswith(("?", "？"))
-    return any(map(str.isalnum, sentence)) and not is_question
-
-
 def _plain(claim: str) -> str:
     return claim.casefold().strip(" .。!！\"'“”")
 
@@ -238,9 +232,9 @@ class ClaimsReply:
     """Reads the claims of ``text``, each once, and refuses too few.
 
     A judge that leaves out most of a long text could leave out what is wrong in it, and one that
-    finds nothing in a reference, be it a word, would take its row out of the means. A reply without
-    any claim counts for a text that refuses or only asks, and where ``may_be_empty``: of an answer
-    it is the worst to say.
+    finds nothing in a reference would take its row out of the means. A reply without any claim
+    counts for a text that refuses or has no sentence (of three words, or four characters of
+    Chinese), and where ``may_be_empty``: of an answer it is the worst to say.
     """
 
     text: str
@@ -277,8 +271,6 @@ class ClaimsReply:
 
     def _check_count(self, claims: Sequence[str]) -> None:
         count = self._sentences
-        if not self.may_be_empty:
-            count = max(count, any(map(_says_something, split_sentences(self.text))))
         fewest = math.ceil(count / _SENTENCES_PER_CLAIM) if count >= _LONG else min(count, 1)
         if len(claims) >= fewest or (self.may_be_empty and not claims):
             return

