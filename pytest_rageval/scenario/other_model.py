@@ -44,7 +44,10 @@ def stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> Non
 
 
 def leave_price(tree: YamlTree, role: str, name: Any) -> None:
-    """Take the price away unless it is that of the model ``name``, or an option set it."""
+    """Take the price away unless it is that of the model ``name``, or an option set it.
+
+    A price that stands beside no model is that of the one which the option names.
+    """
     keys = tree.data.get(role)
     if not isinstance(keys, dict):
         return
@@ -53,7 +56,7 @@ def leave_price(tree: YamlTree, role: str, name: Any) -> None:
     model = keys.get("model")
     before = profile.get("model", model) if model in (None, keys.get("profile")) else model
     prices = [(role, "price", *below) for below in ((), ("input",), ("output",))]
-    if name != before and not any(_is_set_by_option(tree, price) for price in prices):
+    if before not in (None, name) and not any(_is_set_by_option(tree, price) for price in prices):
         keys.pop("price", None)
         if "price" in profile:
             keys["price"] = None

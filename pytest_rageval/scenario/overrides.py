@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 from unicodedata import normalize
@@ -62,8 +61,11 @@ class Override(Value, frozen=True):
 
     @property
     def limits(self) -> bool:
-        """Whether the value cuts the data: only a part of the samples runs."""
-        return _limits(self.path, self.value)
+        """Whether the value cuts the data: only a part of the samples runs.
+
+        Not those that evaluate_variants() is given: they are as in a file, where the data is less.
+        """
+        return self.flag != "variants" and _limits(self.path, self.value)
 
     def apply(self, tree: YamlTree, name_of: NameOf = str) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden.
@@ -92,7 +94,7 @@ class Override(Value, frozen=True):
         try:
             value = beside_number(steps, value_at(tree.data, steps), self.value)
             # A copy: what translates the tree moves keys, and the value is laid over others, too.
-            tree.put(steps, deepcopy(value), origin=self.flag)
+            tree.put(steps, _copied(value), origin=self.flag)
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
         if self.written_at:
@@ -116,8 +118,9 @@ class Override(Value, frozen=True):
         if names_profile(tree.data, self.value):
             if not (is_told_already or is_beside):
                 take_profile(tree, self.path, present, self.value)
-        elif step == "model" and self.value is not None and not self.written_at:
-            stay_with_profile(tree, role, present)
+        elif step == "model" and self.value is not None:
+            if not self.written_at:
+                stay_with_profile(tree, role, present)
             if self.flag != key_name(self.path):  # else a patch, which says what it changes
                 leave_price(tree, role, self.value)
 
@@ -269,14 +272,30 @@ def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
         compare.pop("run_old_path", None)
 
 
+def _copied(value: Any) -> Any:
+    """Return a copy of mappings and lists; rows of a program may hold what has none."""
+    if type(value) is dict:
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if type(value) is list else value
+
+
 def _expand_mean(tree: YamlTree, path: YamlPath) -> None:
-    """Make room for a check: a number, or ``{min: 0.5}``, is short for one of the mean."""
+    """Make room for a check: a number, or ``{min: 0.5}``, is short for one of the mean.
+
+    Beside what else a bound has, ``not_applicable``, the number is its value; not beside an end,
+    for whether it is a minimum follows from the metric.
+    """
     at = metric_step(path)
-    if path[at + 1 :] and is_metric_gate(path[: at + 1]) and path[at + 1] not in OF_MEAN:
-        gate = _found(tree.data, path[: at + 1])
-        is_bound = isinstance(gate, dict) and gate and gate.keys() <= OF_MEAN
-        if isinstance(gate, int | float | str) or is_bound:
-            _found(tree.data, path[:at])[path[at]] = {"mean": gate}
+    if not (path[at + 1 :] and is_metric_gate(path[: at + 1])):
+        return
+    gate, step = _found(tree.data, path[: at + 1]), path[at + 1]
+    is_number = isinstance(gate, int | float | str)
+    keys = [key for key in gate if not str(key).startswith("x-")] if isinstance(gate, dict) else []
+    is_bound = bool(keys) and OF_MEAN.issuperset(keys)
+    if step not in OF_MEAN and (is_number or is_bound):
+        _found(tree.data, path[:at])[path[at]] = {"mean": gate}
+    elif is_number and step not in ("min", "max"):
+        _found(tree.data, path[:at])[path[at]] = {"value": gate}
 
 
 def _found(data: Any, path: YamlPath) -> Any:

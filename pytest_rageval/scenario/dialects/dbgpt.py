@@ -187,7 +187,8 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
 
 def _take_top_k(tree: YamlTree, value: Any) -> None:
     """Take it over from the ``context``; another one beside it is a problem."""
-    if tree.data.get("top_k", value) not in (None, value):
+    beside = tree.data.get("top_k", value)
+    if str(beside) not in ("None", str(value)) and not tree.is_overridden(("context", "top_k")):
         message = "context.top_k and top_k say different things; keep one of them"
         tree.problem(("context", "top_k"), message, is_cause=True)
     tree.data["top_k"] = value

@@ -139,6 +139,13 @@ def test_options_of_the_command_line_reach_a_request(load: Load) -> None:
     assert loaded.scenario.top_k == 2
 
 
+def test_an_option_for_a_context_is_no_contradiction(load: Load) -> None:
+    """The request says both; the text of a number is the number."""
+    request = {**APP, "judge": "qwen", "top_k": "5", "context": {"top_k": 5}}
+    assert load(request).scenario.top_k == 5
+    assert load(request, "context.top_k=10").scenario.top_k == 10
+
+
 def test_keys_without_a_counterpart_are_named_in_warnings(load: Load) -> None:
     """B12."""
     account = {

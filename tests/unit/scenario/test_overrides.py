@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -457,3 +458,18 @@ def test_a_limit_that_is_taken_away_limits_nothing() -> None:
     """F3: such a run is no partial one."""
     assert not set_override("--rag-set", "dataset.limit=null").limits
     assert set_override("--rag-set", "dataset.limit=3").limits
+
+
+def test_limits_that_a_program_gives_its_variants_make_the_data_smaller() -> None:
+    """As in a file; typed ones leave rows out."""
+    variants = {"a": {"dataset": {"limit": 20}}}
+    assert not Override(("variants",), variants, "variants").limits
+    assert Override(("variants",), variants, "--rag-set variants={a: {...}}").limits
+
+
+def test_what_cannot_be_copied_is_laid_as_it_is() -> None:
+    """Rows that a program hands over may hold a lock, or a generator."""
+    lock = Lock()
+    override = Override(("dataset", "rows"), [{"id": "a", "lock": lock}], "overrides dataset.rows")
+    found, _ = applied("dataset: {path: a.jsonl}", override)
+    assert found["dataset"]["rows"][0]["lock"] is lock

@@ -106,6 +106,16 @@ def test_a_metric_of_ones_own_is_not_the_one_with_that_alias(own: str, section: 
         ("{f1: {lower_bound: 0.8}}", "f1.lower_bound=0.1", {"f1": {"lower_bound": 0.1}}),
         ("{f1: {lower_bound: 0.8}}", "f1.mean=0.1", {"f1": {"lower_bound": 0.8, "mean": 0.1}}),
         ("{by: {lang: {f1: {min: 0.5}}}}", "by.lang.f1=0.1", {"by": {"lang": {"f1": 0.1}}}),
+        # What else a bound has, beside a number.
+        *(
+            (f"{{f1: {number}}}", "f1.max_flip=2", {"f1": {"value": found, "max_flip": 2}})
+            for number, found in (("0.4", 0.4), ("'4e-1'", "4e-1"))
+        ),
+        (
+            "{f1: {min: 0.4, x-why: ours}}",
+            "f1.lower_bound=0.1",
+            {"f1": {"mean": {"min": 0.4, "x-why": "ours"}, "lower_bound": 0.1}},
+        ),
     ],
 )
 def test_what_has_no_other_checks_is_replaced(gates: str, option: str, expected: Any) -> None:

@@ -86,6 +86,15 @@ def filled(role: str, text: str, variant: str = "", *options: str) -> Any:
         (OLD, "{judge: strong}", [], BIG),
         ("judge: gpt", "{judge: {repeats: 5, seed: 3}}", ["judge.model=strong"], BIG),
         ("judge: gpt", "", ["judge={model: gpt, repeats: 5, seed: 3}", "judge.model=strong"], BIG),
+        # Nor does a price, but that of the variant itself.
+        ("judge: {model: m, price: 2}", "{judge: {model: x}}", [], {"model": "x"}),
+        ("judge: {model: m, price: 2}", "{judge: x}", [], {"model": "x"}),
+        (
+            "judge: {model: m, price: 2}",
+            "{judge: {price: 3, model: x}}",
+            [],
+            {"model": "x", "price": {"input": 3}},
+        ),
         # Nor does a server or key stay that was given for another model.
         (
             "judge: gpt",
@@ -347,6 +356,7 @@ def test_a_patch_says_all_of_another_model_as_a_variant_does(tmp_path: Path) -> 
             ["judge.model=other", "judge.price=3"],
             {"model": "other", "price": 3},
         ),
+        ("judge: {price: 2}", ["judge.model=m"], {"model": "m", "price": 2}),
         *(
             (f"judge: {judge}", [f"judge.model={name}"], {"model": name, "seed": 1, "price": price})
             for judge in ("paid", "{profile: paid}", "{profile: paid, price: 5}")
