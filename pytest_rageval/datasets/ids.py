@@ -55,10 +55,11 @@ def said_of_ids(source: ReadRows, answers: AnswersSpec | None) -> tuple[list[str
     is_merged = theirs or (source.spec.merge_rows is not None and (answers is None or is_own))
     is_merged &= _path(source) is None  # a grade is for the ids in a column of its own row
     warnings = [*_unread_grades(source, is_merged=is_merged), *_joined_ids(source)]
-    return warnings, [*_grade_doubts(source, is_merged=is_merged)]
+    is_other = answers is not None and answers.merge_rows is not None
+    return warnings, [*_grade_doubts(source, is_merged=is_merged, is_other_merged=is_other)]
 
 
-def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
+def _grade_doubts(source: ReadRows, *, is_merged: bool, is_other_merged: bool) -> Iterator[Doubt]:
     """Yield a doubt for each column, or key, that may hold the grades, and is not read."""
     key_map = source.spec.key_map
     used = [name for name in source.columns_read("reference_ids") if name in source.columns]
@@ -72,6 +73,9 @@ def _grade_doubts(source: ReadRows, *, is_merged: bool) -> Iterator[Doubt]:
             yield Doubt("reference_ids", source.shown, f"key_map: {written!r} is no grade: {lack}")
         return
     columns = [name for name in source.columns if name not in key_map.values()]
+    if not is_merged and (source.spec.merge_rows is not None or is_other_merged):
+        is_own = not source.own.isdisjoint(used)  # what is of the other file is of its own rows
+        columns = [name for name in columns if (name in source.own) == is_own]
     if is_merged:
         yield from _of_merged(source, columns)
     elif not any(_has_grades(gold) for gold, _ in _gold_of(source, used)):
@@ -119,14 +123,17 @@ def _joined_ids(source: ReadRows) -> Iterator[str]:
                 break
 
 
-_FILE: Final = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+_FILE: Final = re.compile(r"\.(?!(?:com|net|org|js|io)\Z)[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+_CODE: Final = re.compile(r"[\d_.-]")
+"""What ids have, and words have not."""
 
 
 def _are_ids(text: str, known: set[str]) -> bool:
     """Return whether all parts between commas are names of files, or ids of other cells."""
     parts = [part.strip() for part in text.split(",")]
     is_list = len(parts) > 1 and "://" not in text
-    return is_list and (all(map(_FILE.search, parts)) or known >= {*parts})
+    are_known = known >= {*parts} and all(map(_CODE.search, parts))
+    return is_list and (all(map(_FILE.search, parts)) or are_known)
 
 
 def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
@@ -204,20 +211,19 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _gold_of(source: ReadRows, used: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield what each row expects, and above a path to ids the object, or list, that has them."""
+    """Yield what each row expects, and the objects of the innermost list on a path to ids."""
     path = _path(source)
     for cell in (row.fields.get(name) for row in source.rows for name in used):
         gold = value_or_text(cell) if isinstance(cell, str) and "{" in cell else cell
-        above = None
+        above: Any = None
         if path is not None:
-            upper = replace(path, steps=path.steps[:-1])
+            # An object that is no item of a list may be about more than its ids.
+            levels = [replace(path, steps=path.steps[: at + 1]) for at in sorted(path.every)]
             try:
-                above, gold = (one.pick({used[0]: gold}) for one in (upper, path))
+                *above, gold = (one.pick({used[0]: gold}) for one in (*levels, path))
             except LostPathError:
                 continue
-            # An object above a list is about more than its ids; the last [*] has no other objects.
-            is_wide = isinstance(gold, list | tuple | Mapping) and isinstance(above, Mapping)
-            above = None if is_wide or len(path.steps) - 1 in path.every else above
+            above = next(filter(None, map(_objects, reversed(above))), None)
         yield gold, above
 
 

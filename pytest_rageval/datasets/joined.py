@@ -211,7 +211,7 @@ class Answers:
                 continue
             elif is_missing(known) or known == "" or not (is_said or is_filled(known)):
                 fields[name] = value
-            elif known != value and (is_said or is_filled(value)):
+            elif known != value and not is_missing(value) and (is_said or is_filled(value)):
                 self._refuse_field(row, other, name, shown, key_map)
                 self._differing[name] += not _is_equal(known, value)
         place = row_place(self._shown, other.line, other.number)

@@ -94,7 +94,7 @@ class LabelReading:
     annotators: dict[str, str] = field(default_factory=dict)
     """By ``name_key``, the spelling of each annotator that came first: Anna is anna."""
     blank: list[str] = field(default_factory=list)
-    """What is to be told of files: that no row has a label, that a cell has an error."""
+    """The files that have rows, and no label in any: what to do about each."""
 
     def add(self, sample_id: str, metric: str, label: Label) -> None:
         """Keep a label; the second one of the same person about the same answer is a problem.
@@ -144,7 +144,6 @@ def read_label_file(
         hint = reader.hint(tuple(first.fields), spec).replace("dataset.", f"{SECTION}.")
         found.problems.append(Problem(file.shown, _no_columns(missing, first, hint)))
         return
-    found.blank += file.notes  # that a cell has an error, which is read as blank, for instance
     before = found.left_out[_BLANK]
     for row in rows:
         _read_row(file, row, rules, found)

@@ -7,8 +7,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.cells import BadValueError, is_missing, read_mark, value_or_text
-from pytest_rageval.datasets.id_cells import is_document, items, raw_ids, reference_ids
+from pytest_rageval.datasets.cells import (
+    BadValueError,
+    is_filled,
+    is_missing,
+    read_mark,
+    value_or_text,
+)
+from pytest_rageval.datasets.id_cells import GRADE_KEYS, is_document, items, raw_ids, reference_ids
 from pytest_rageval.datasets.ids import as_number, grade_column
 from pytest_rageval.datasets.key_map import read_cell
 from pytest_rageval.errors import shorten
@@ -82,7 +88,7 @@ def _at_paths(group: list[Row], column: str, value: Any, paths: list[JsonPath]) 
     objects = [value_or_text(row.fields.get(column)) for row in group]
     objects = [one for one in objects if not is_missing(one)]
     named = [path for path in paths if isinstance(path.steps[1], str) and 1 not in path.every]
-    if objects and not named and all(1 in path.every and 2 not in path.every for path in paths):
+    if objects and not named and all(_is_of_items(path, objects) for path in paths):
         alike = objects[:1] if all(one == objects[0] for one in objects) else objects
         return [part for one in alike for part in _parts(one)]
     if not named or all(one == objects[0] for one in objects):
@@ -94,6 +100,12 @@ def _at_paths(group: list[Row], column: str, value: Any, paths: list[JsonPath]) 
                 f"into one of them; write {column}[*] for all, {column}[0] for the first (key_map)"
             )
     return objects[0]
+
+
+def _is_of_items(path: JsonPath, objects: list[Any]) -> bool:
+    """Return whether a path, ``hit[*].id`` or ``hit[0].id``, goes over objects, one of each row."""
+    is_over = 1 in path.every or all(isinstance(one, Mapping) for one in objects)
+    return is_over and (len(path.steps) < 3 or isinstance(path.steps[2], str))
 
 
 def _at(path: JsonPath, column: str, value: Any) -> Any:
@@ -145,10 +157,12 @@ def _judged(row: Row, value: Any, column: str | None) -> list[Any]:
     A row whose grade is blank judges nothing, unless its documents have grades of their own.
     """
     judged = reference_ids(value) or {}
-    is_map = isinstance(value, Mapping) and not is_document(value)
-    if column is None or is_map or any(judged[name] != 1 for name in judged):
-        listed = items(value)
-        if any(isinstance(one, Mapping) and is_document(one) for one in listed):
+    listed = items(value)
+    objects = [one for one in listed if isinstance(one, Mapping)]
+    is_graded = any(is_filled(one.get(key)) for one in objects for key in GRADE_KEYS)
+    is_graded |= any(judged[name] != 1 for name in judged)
+    if column is None or is_graded or (isinstance(value, Mapping) and not is_document(value)):
+        if any(map(is_document, objects)):
             return [*listed]  # what else they say may be their grade, too
         return [{"id": name, "grade": grade} for name, grade in judged.items()]
     grade = row.fields.get(column)

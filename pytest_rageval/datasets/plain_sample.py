@@ -168,7 +168,7 @@ _BY_KIND: Final[Mapping[str, _Kind]] = {
         "a list of {text: ..., importance: vital or okay} or None", _or_none(_list_of(_is_nugget))
     ),
     "tags": _Kind("a list of texts", _TEXTS),
-    "answerable": _Kind("a boolean or None", lambda value: value is None or value is bool(value)),
+    "answerable": _Kind("a boolean or None", lambda value: value is None or type(value) is bool),
     "confidence": _Kind("a number from 0 to 1 or None", _or_none(_is_share)),
     "citations reference_citations": _Kind(
         "a list of positions and ids of documents or None", _or_none(_CITED)

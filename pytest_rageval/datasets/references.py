@@ -132,11 +132,16 @@ def _holds_no(part: Mapping[str, Any], key: str) -> bool:
     name, value = name_key(str(key)), part[key]
     if not isinstance(value, list | tuple):
         return _says_no(name, value)
-    texts = (part[role] for role in _ROLES if isinstance(part.get(role), list | tuple))
-    if len(value) not in map(len, texts):
-        return False
+    texts = [part[role] for role in _ROLES if isinstance(part.get(role), list | tuple)]
     given = [one for one in value if not is_missing(one)]
-    clear = {*map(_said, given)} <= YES | NO | {"1", "0", "1.0", "0.0"}
+    words = {"true", "false"} if name in _TURNED else YES | NO
+    marks = words | {"1", "0", "1.0", "0.0"}
+    # Answers of yes and no beside such marks may be answers, too: {"incorrect": ["Yes"]}.
+    are_texts = any(isinstance(one, str) for one in given)
+    alike = are_texts and any({*map(_said, several)} <= marks | YES | NO for several in texts)
+    if alike or len(value) not in map(len, texts):
+        return False
+    clear = {*map(_said, given)} <= marks
     if name == "label":
         clear = all(type(one) is bool for one in given)
     return clear and any(_says_no(name, one) for one in given)

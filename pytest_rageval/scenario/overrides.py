@@ -12,7 +12,6 @@ from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.model import Value
-from pytest_rageval.scenario.other_model import leave_price, stay_with_profile, take_profile
 from pytest_rageval.scenario.short_forms import (
     OF_MEAN,
     ROLES,
@@ -106,6 +105,9 @@ class Override(Value, frozen=True):
 
         A model that an option names is asked at the server of the profile that was named before.
         """
+        # Not at the top: most runs are given no model.
+        from pytest_rageval.scenario.other_model import leave_price, stay_with_profile, take_profile
+
         role, step = self.path
         section = tree.data.get(role)
         present = section if isinstance(section, dict) else {}

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.plan import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.fields_read import with_those_read
 from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Case, Sample
@@ -77,13 +78,9 @@ def _refuse_doubts(
     binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], provided: frozenset[str]
 ) -> None:
     """Note what the columns leave open of the fields that the metrics read in the data."""
-    # Not at the top: most scenarios do not say how answers refuse.
-    from pytest_rageval.metrics.refusals import CragScore
-
     needed = {name for metric in metrics for name in metric.info.names}
-    measured = [metric.metric for metric in metrics]
-    if any(isinstance(one, CragScore) and one.options.correct == "acc" for one in measured):
-        needed.add("references")
+    if "acc" in with_those_read(metrics, {metric.column.name for metric in metrics}):
+        needed.add("references")  # crag_score computes acc itself
     for doubt in dataset.doubts:
         if doubt.field in needed - provided:
             binding.problems.append(Problem(doubt.place, doubt.message))

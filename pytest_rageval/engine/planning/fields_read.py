@@ -64,11 +64,14 @@ def _names(metric: BoundMetric, field: str) -> bool:
 
 def with_those_read(metrics: Sequence[BoundMetric], names: Collection[str]) -> set[str]:
     """Return these names of metrics, and those whose scores they are made of."""
+    named = [metric for metric in metrics if metric.column.name in names]
+    found = [metric.metric for metric in named if metric.info.section == "refusals"]
+    if not found:
+        return {*names}
     # Not at the top: most scenarios do not say how answers refuse.
     from pytest_rageval.metrics.refusals import CragScore
 
-    named = [metric.metric for metric in metrics if metric.column.name in names]
-    return {*names, *(one.options.correct for one in named if isinstance(one, CragScore))}
+    return {*names, *(one.options.correct for one in found if isinstance(one, CragScore))}
 
 
 def other_history(

@@ -98,11 +98,17 @@ SAY_NO_NO = (
         ),
         *(
             ({"text": ["Rome", "Milan"], "wrong": [no, yes]}, "so not each of its texts")
-            for no, yes in ((False, True), (0, 1), (0.0, 1.0), ("no", "yes"), ("false", "True"))
+            for no, yes in ((False, True), (0, 1), (0.0, 1.0), ("false", "True"))
         ),
         ({"text": ["Rome", "Milan"], "is_correct": [None, "0"]}, "so not each of its texts"),
         ({"text": ["Rome", "Roma"], "is_correct": [True, True]}, None),
         ({"answer": ["No"], "incorrect": ["Yes", "Maybe"]}, None),
+        # Answers of yes and no, of which no mark can be told.
+        *(
+            ({"answer": ["No"], key: [word]}, None)
+            for key, word in (("incorrect", "Yes"), ("correct", "no"))
+        ),
+        ({"answer": ["x", "y"], "incorrect": ["no", "yes"]}, None),
         ({"text": ["No", "False"], "label": ["no", "false"]}, None),
         ({"text": ["Rome", "Milan"], "label": [1, 0]}, None),
         ({"text": ["Rome", "Milan"], "right": [0, 12]}, None),

@@ -523,6 +523,17 @@ def test_what_both_files_say_of_a_row_must_be_the_same(refused: Callable[..., st
     assert "'answerable' has another value than in gold.csv:2" in found
 
 
+@pytest.mark.parametrize("field", ["answerable", "history", "reference_citations"])
+def test_a_null_of_the_second_file_says_nothing(tmp_path: Path, field: str) -> None:
+    said = {"answerable": True, "history": [{"role": "user", "content": "x"}]}.get(field, [1])
+    given = json.dumps({"id": "q1", "answer": "a", field: None})
+    (tmp_path / "given.jsonl").write_text(given, "utf-8")
+    spec = DatasetSpec(rows=[{"id": "q1", "question": "?", field: said}])
+    answers = AnswersSpec(path="given.jsonl")
+    found = load_dataset(spec, tmp_path, "s.yaml:2", answers=answers, of_answers=frozenset({field}))
+    assert [getattr(one, field) is None for one in samples(found)] == [False]
+
+
 @pytest.mark.parametrize(
     ("took", "given", "said"),
     [
@@ -562,6 +573,10 @@ COLUMN = "'relevance' has values of 0 or below, and is not read"
         ([{"gold": json.dumps({"docs": [BAD]})}], {"reference_ids": "gold.docs[*].id"}, OBJECT),
         ([{"docs": [{"id": "d1", "grade": 0}, {"id": "d2", "grade": 1}]}],
          {"reference_ids": "docs[*].id"}, OBJECT),
+        ([{"docs": [{"metadata": {"source": "a"}, "relevant": False}]}],
+         {"reference_ids": "docs[*].metadata.source"}, OBJECT),
+        ([{"docs": [{"ids": ["a"], "relevant": False}]}], {"reference_ids": "docs[*].ids[*]"},
+         OBJECT),
         ([{"reference_ids": [BAD], "id": 1}, {"reference_ids": [GOOD], "id": 1}], "id", OBJECT),
         ([{"reference_ids": {"id": "d1"}, "relevance": 0}], {}, COLUMN),
         ([{"gold": {"id": "d1"}, "relevance": 0}], {"reference_ids": "gold.id"}, COLUMN),
@@ -572,6 +587,8 @@ COLUMN = "'relevance' has values of 0 or below, and is not read"
         ([{"reference_ids": {"d1": 0, "label": 1}}], {}, ""),
         ([{"g": {"id": "g", "label": at, "docs": ["d1"]}} for at in (0, 1)],
          {"reference_ids": "g.docs"}, ""),
+        ([{"metadata": {"source": "a", "is_correct": False}}],
+         {"reference_ids": "metadata.source"}, ""),
     ],
 )  # fmt: skip
 def test_no_way_of_saying_not_relevant_is_passed_over(
@@ -593,6 +610,22 @@ def test_grades_of_the_file_whose_rows_are_not_merged_are_asked_about(tmp_path: 
     assert [COLUMN in doubt.message for doubt in found.doubts] == [True]
 
 
+def test_scores_of_hits_are_no_grades_of_ids_of_the_other_file(tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text('{"qid": 1, "reference_ids": ["d1"]}\n', "utf-8")
+    rows = [{"qid": 1, "question": "q", "doc": name, "relevance": at - 1.7}
+            for at, name in enumerate("ab")]  # fmt: skip
+    spec = DatasetSpec(rows=rows, merge_rows="qid", key_map={"retrieved_ids": "doc"})
+    answers = AnswersSpec(path="gold.jsonl", key="qid")
+    assert load_dataset(spec, tmp_path, "s.yaml:2", answers=answers).doubts == ()
+
+
+def test_a_grade_of_its_own_counts_for_a_document_of_a_merged_row(tmp_path: Path) -> None:
+    """The label of its row is about something else."""
+    rows = [{"id": 1, "reference_ids": {"id": f"d{at}", "grade": at}, "label": 0} for at in (1, 2)]
+    (found,) = samples(load_dataset(DatasetSpec(rows=rows, merge_rows="id"), tmp_path, "s.yaml:2"))
+    assert found.reference_ids == {"d1": 1, "d2": 2}
+
+
 def test_an_object_takes_the_grade_of_its_merged_row(tmp_path: Path) -> None:
     rows = [{"id": 1, "reference_ids": {"id": name}, "rel": at} for at, name in enumerate("ab")]
     spec = DatasetSpec(rows=rows, merge_rows="id")
@@ -608,6 +641,10 @@ def test_an_object_takes_the_grade_of_its_merged_row(tmp_path: Path) -> None:
         ("hit[*].id", [{"id": "d1"}, {"id": "d2"}], ("d1", "d2")),
         ("hit[*].id", [{"id": "d1"}], ("d1",)),
         ("hit.id", [{"id": "d1"}], ("d1",)),
+        *(
+            ("hit[0].id", [{"id": name} for name in names], ("d1",))
+            for names in (["d1"], ["d1", "d2"])
+        ),
         ("hit.id", [{"id": "d1", "rank": 1}, {"id": "d1", "rank": 2}], ("d1",)),
     ],
 )

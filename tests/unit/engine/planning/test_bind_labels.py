@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -255,18 +254,6 @@ def test_a_file_without_any_label_is_named(plan: MakePlan) -> None:
     both = plan(ONE + "human: [l.csv, m.csv]\n", files)
     assert labels_of(both).blank == ""
     assert both.info.remarks == (f"human: {reason}", "human: 1 row without a label: left out")
-
-
-def test_a_label_that_is_an_error_of_a_workbook_is_said(plan: MakePlan) -> None:
-    """F5: it is read as blank, as one that is still to come."""
-    openpyxl = pytest.importorskip("openpyxl")
-    book, packed = openpyxl.Workbook(), io.BytesIO()
-    head = ("id", "annotator", "label", "digest")
-    for cells in (head, ("a", "ann", 1, X), ("b", "ann", "#N/A", Y)):
-        book.active.append(cells)
-    book.save(packed)
-    made = plan(ONE + "human: l.xlsx\n", {"l.xlsx": packed.getvalue()})
-    assert made.info.remarks[0].startswith("human: l.xlsx:3: the cell C3 has the error #N/A")
 
 
 def test_labels_of_others_alone_are_the_reason(plan: MakePlan) -> None:
