@@ -130,6 +130,8 @@ class Provider:
         user = rewritten(prompt.user, places)
         if self.is_chat:
             system = None if prompt.system is None else rewritten(prompt.system, places)
+            if found := re.search(r"\$\{\w+\}", f"{system}\n{user}"):
+                raise NotTakenError(f"{found[0]} in a prompt: a model is told no variables")
             parts = {"system": system, "prompt": None if user == "{question}" else user}
             return {**self.target, **{key: text for key, text in parts.items() if text is not None}}
         if prompt.system is not None:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
-from pydantic import Field, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from pytest_rageval.metrics.base import NoOptions, ScoringContext, defined
 from pytest_rageval.metrics.lexical import NEEDS, StringMetric, is_part, string_metric
@@ -182,17 +181,6 @@ class OverlapOptions(DistanceOptions):
     )
 
 
-class RecallOptions(OverlapOptions):
-    """When two contexts match: above the threshold, which is therefore below 1."""
-
-    @field_validator("threshold")
-    @classmethod
-    def _can_be_passed(cls, threshold: float) -> float:
-        if threshold == 1.0:
-            raise PydanticCustomError("overlap", "expected less than 1: no context is above it")
-        return threshold
-
-
 class OverlapMetric:
     """Compares each retrieved context with each expected one, by ``precision`` or ``recall``."""
 
@@ -295,7 +283,7 @@ METRICS = (
         "contexts reference_contexts",
         "the share of the expected contexts that a retrieved one is like",
         partial(OverlapMetric, measure=recall),
-        RecallOptions,
+        OverlapOptions,
     ),
     defined(
         "quoted_spans_alignment QuotedSpansAlignment quoted_spans",

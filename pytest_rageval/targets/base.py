@@ -16,12 +16,7 @@ from pytest_rageval.errors import RagevalError, error_line, hide_secrets, shorte
 from pytest_rageval.model import NOTHING, Sample, is_no_value, json_plain
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
-from pytest_rageval.scenario.fields import (
-    ANSWERED_FIELDS,
-    FIELD_ALIASES,
-    OF_ANSWERS,
-    WITH_ANSWERS,
-)
+from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES, OF_ANSWERS, WITH_ANSWERS
 from pytest_rageval.text.codec import excess
 from pytest_rageval.text.json_value import digests
 
@@ -415,8 +410,10 @@ def _context(part: Any, at: int) -> _Context:
         keys = f"{', '.join(map(repr, _TEXT_KEYS[:-1]))} or {_TEXT_KEYS[-1]!r}"
         message = f"its context {at + 1} is a {type(part).__name__} without a text"
         raise TargetError(f"{message}; expected a text, or one under {keys}")
-    doc = _get(part, _DOC_KEYS) or _get(metadata, _DOC_KEYS, is_filled=True)
-    doc = doc or _get(part, _DOC_KEYS, is_filled=True)
+    doc = _get(part, _DOC_KEYS)
+    if doc is None or not str(doc).strip():
+        of_metadata = _get(metadata, _DOC_KEYS, is_filled=True)
+        doc = _get(part, _DOC_KEYS, is_filled=True) if of_metadata is None else of_metadata
     doc_id = _get(part, _ID_KEYS, is_filled=True)
     doc_id = _get(part, _ID_KEYS) if doc_id is None else doc_id
     return _Context(text, *(None if name is None else str(name) for name in (doc, doc_id)))

@@ -13,6 +13,7 @@ from pytest_rageval.clients.settings import ClientSettings, client_settings
 from pytest_rageval.extras import installed, require
 from pytest_rageval.model import Sample
 from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.scenario.model_specs import ModelSpec
 from pytest_rageval.scenario.spec import Amount, Count, Whole
 from pytest_rageval.targets.base import (
@@ -156,7 +157,8 @@ def _make(options: ChatOptions, context: TargetContext) -> Target:
     from pytest_rageval.clients.clients import check_chat
 
     for name in sorted(Template([options.system, options.prompt]).variables):
-        hint = f"a field of the row, such as {{question}}, stands without '$': {{{name}}}"
+        is_field = name in (HISTORY, *FIELD_OF)
+        hint = f"write {{{name}}}" if is_field else f"${{{{{name}}}}} is this text itself"
         raise TargetError(f"${{{name}}}: prompts take no variables of the environment; {hint}")
     settings = options.settings(context.settings)
     if not context.asks_nobody and not installed("aiohttp"):

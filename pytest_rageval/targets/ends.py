@@ -80,7 +80,7 @@ _OPEN = one_of("empty none null not_finished finish_reason_unspecified pause_tur
 """The reasons of an answer that goes on."""
 
 _FAILED = one_of(
-    "error errors errored fail failed failure fatal incomplete abort aborted cancelled canceled "
+    "error errors errored failed failure incomplete abort aborted cancelled canceled "
     "expired exception interrupt interrupted rejected timeout tripwire"
 )
 """The last word of types of what failed or broke off."""
@@ -93,9 +93,10 @@ _WHYS = ("last_error", "incomplete_details", "message", "msg", "detail")
 _CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
 _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
 _WRONG = ("is_error", "isError")
+_STATUSES = ("401", "403", "429", "500", "502", "503", "504")
 _DID = re.compile(r"(?:done|created|completed?|finished|(?:操作|处理|请求|执行)?(?:完成|完毕))\W*$")
 """The end of a message of success."""
-_UNDONE = re.compile(r"(\b|_)(?:not?|un|without|\w+n't)[ _]?(?:been )?success|[不没未][有能]?成功")
+_NOT = re.compile(r"(\b|_)(?:not?|un|without|\w{2,8}n't)[ _]?(?:been )?success|[不没未][有能]?成功")
 _RAW_ERROR = re.compile(r"(?i)\s*(?:\[?(?:\w+_)?(?:error|exception)\b(?: code)? ?[\]:]|traceback )")
 Steps = tuple[str | int, ...]
 Reasons = list[tuple[str, str]]
@@ -402,9 +403,9 @@ def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
     said = [data.get(name) for name in _MESSAGES]
     is_said = any(not _is_fine(one) for one in said)
     for name in _CODES:
-        code = data.get(name)
-        is_own = name.startswith("err")
-        is_sure = is_own or re.fullmatch(r"[45]\d\d", str(code)) or not has_text
+        code, is_own = data.get(name), name.startswith("err")
+        is_status = code in _STATUSES or (isinstance(code, int) and 400 <= code < 600)
+        is_sure = is_own or is_status or not has_text
         is_bad = is_sure and _is_bad_code(code, 1 if is_own else 400)
         if is_bad and (is_said or (is_own and data.get("text"))):
             return True
@@ -427,7 +428,7 @@ def _is_bad_code(code: object, least: int) -> bool:
 
 
 def _is_fine(said: object) -> bool:
-    text = _UNDONE.sub("no", str(said).lower())
+    text = _NOT.sub("no", str(said).lower())
     return is_no_error(said) or "success" in text or "成功" in text or bool(_DID.match(text))
 
 
@@ -443,7 +444,6 @@ def _is_short(reason: str) -> bool:
 
 
 def _has_failed(name: str) -> bool:
-    """Return whether a type, such as ``ErrorEvent``, is of a failure; "non_fatal" is not."""
-    words = [word.lower() for word in WORD.findall(name)]
+    words = (word.lower() for word in WORD.findall(name))
     last = [word for word in words if word not in ("event", "occurred")][-2:]
-    return bool(last) and last[-1] in _FAILED and last[0] != "non"
+    return bool(last) and last[-1] in _FAILED and last[0] not in ("non", "not", "no")

@@ -215,7 +215,8 @@ def arguments_of(
         by_position = [filled.pop(one.name, one.default) for one in positional[:last]]
         return by_position, {**filled, **{name: given[name] for name in of_rest}}
 
-    doubt = "" if sources else "no parameter receives a field of the row; call one 'question'"
+    is_told = any(source not in (HISTORY, "id", "tags") for _, source in sources)
+    doubt = "" if is_told else "no parameter receives what a row asks; call one 'question'"
     return arguments, any(source in (SAMPLE, HISTORY) for _, source in sources), doubt
 
 

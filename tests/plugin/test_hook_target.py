@@ -51,7 +51,7 @@ def test_a_function_that_is_handed_nothing_of_a_row_is_a_warning(project: Projec
     """)
     project.scenario(SCENARIO)
     text = project.pytest().stdout.str()
-    assert "hook pytest_rageval_target: no parameter receives a field of the row; call one" in text
+    assert "hook pytest_rageval_target: no parameter receives what a row asks; call one" in text
 
 
 @pytest.mark.full

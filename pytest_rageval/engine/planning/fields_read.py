@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.row_digests import HINTS, NONE, in_place_of_ids, sees_all
+from pytest_rageval.engine.scoring.row_digests import HINTS, NONE, in_place_of_ids
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Sample
 
@@ -54,12 +54,9 @@ def _by_rules(rules: AnswerRules, metrics: Sequence[BoundMetric]) -> dict[str, l
 
 
 def _names(metric: BoundMetric, field: str) -> bool:
-    """Return whether a metric says that it reads the field, or may read it: it sees all.
-
-    If it says what it needs, a document's name matters only among that.
-    """
+    """Return whether a metric says that it reads the field; code that names none may read it."""
     info = metric.info
-    return field in info.names or (sees_all(metric) and not (field == "doc_name" and info.needs))
+    return field in info.names or not (metric.is_known or info.needs)
 
 
 def with_those_read(metrics: Sequence[BoundMetric], names: Collection[str]) -> set[str]:

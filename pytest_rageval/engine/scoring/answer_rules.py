@@ -339,8 +339,10 @@ def follows_from_answerable(rules: AnswerRules, metric: BoundMetric) -> bool:
 def sees_history(rules: AnswerRules, metric: BoundMetric) -> bool:
     """Return whether a score may depend on the turns before the question."""
     info = metric.info
-    if rules.asked or not metric.is_known:
-        return True  # the judge of refusals sees them, and so may code of the user's own
+    if rules.asked:
+        return True  # the judge of refusals sees them
+    if not metric.is_known:  # code that is given fields sees those
+        return "history" in info.names or not getattr(metric.metric, "takes_fields", False)
     is_shown = "question" in info.needs and info.name not in _EMBEDS_THE_QUESTION
     return info.is_judged and (is_shown or info.of_table or rules.history_is_evidence)
 

@@ -64,8 +64,12 @@ def fields_judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
 
 
 def sees_all(metric: BoundMetric) -> bool:
-    """Return whether code of the user's own gets whole samples, and says nothing of ``reads``."""
-    takes_fields = metric.is_known or getattr(metric.metric, "takes_fields", False)
+    """Return whether code of the user's own gets whole samples, and says nothing of ``reads``.
+
+    Metrics that a plugin registers say what they need.
+    """
+    says_needs = bool(metric.info.needs)
+    takes_fields = metric.is_known or getattr(metric.metric, "takes_fields", says_needs)
     return not (takes_fields or metric.info.reads)
 
 

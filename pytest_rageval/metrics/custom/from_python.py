@@ -81,6 +81,7 @@ def define_metric(
     if (kind := _dbgpt_kind(found)) is not None:
         declared = declared.over(Declaration(needs=_NEEDS[kind]))
     info = info_of(declared, binding.signature, declared.name or name, shown)
+    info = info if kind is None else replace(info, reads=_READS.get(kind, frozenset()))
     timeout_s = declared.timeout_s or (None if info.asks | info.may_ask else DEFAULT_TIMEOUT_S)
     return MetricDefinition(
         info,
@@ -236,6 +237,11 @@ _RETRIEVER = "RetrieverEvaluationMetric"
 _LLM = "LLMEvaluationMetric"
 _ANY = "EvaluationMetric"
 
+_READS: Final = {
+    _RETRIEVER: frozenset({"contexts", "reference_contexts", "question"}),
+    _ANY: frozenset({"references", "reference_contexts", "contexts", "question"}),
+}
+"""What is handed to code of DB-GPT; a prompt may name anything."""
 _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     _RETRIEVER: ("contexts", "reference_contexts"),
     _LLM: ("question", "answer"),

@@ -327,19 +327,12 @@ def _scenario_of(item: pytest.Item, callspec: Any) -> _TestScenario | None:
     return known.get(item.nodeid.removesuffix(f"[{callspec.id}]"))
 
 
-def _has_no_case(item: pytest.Item) -> bool:
-    callspec = getattr(item, "callspec", None)
-    if callspec is None or PARAMETER not in callspec.params:
-        return False
-    is_case = isinstance(callspec.params[PARAMETER], Sample | InvalidRow)
-    return not is_case and _scenario_of(item, callspec) is not None
-
-
 class CaseFinder:
     """Gives each item of a test function its case during collection."""
 
     def __init__(self) -> None:
         self._refused: set[str] = set()
+        self._empty: set[int] = set()
         self._found: dict[str, tuple[object, str, str]] = {}
         """By node id, which of their values the parameters have, the sample's id and the others."""
 
@@ -357,10 +350,10 @@ class CaseFinder:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Deselect what pytest makes, as a skipped test, of a function none of whose rows runs."""
-        empty = [item for item in items if _has_no_case(item)]
+        empty = [item for item in items if id(item) in self._empty]
         if empty:
             config.hook.pytest_deselected(items=empty)
-            items[:] = [item for item in items if item not in empty]
+            items[:] = [item for item in items if id(item) not in self._empty]
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Note the case that the item runs, if any."""
@@ -369,7 +362,10 @@ class CaseFinder:
             return
         scenario = _scenario_of(item, callspec)
         case = callspec.params[PARAMETER]
-        if scenario is None or not isinstance(case, Sample | InvalidRow):
+        if scenario is None:
+            return
+        if not isinstance(case, Sample | InvalidRow):
+            self._empty.add(id(item))
             return
         order = list(callspec.params)  # as their ids stand in the node id
         ends = order[0] == PARAMETER, order[-1] == PARAMETER

@@ -61,10 +61,6 @@ def test_the_threshold_and_the_distance_can_be_chosen() -> None:
     for threshold in (-0.1, 1.1):
         with pytest.raises(ValidationError):
             score(PRECISION, "a", "a", threshold=threshold)
-    # Recall begins above the threshold.
-    assert score(PRECISION, "a", "a", threshold=1.0).value == 1.0
-    with pytest.raises(ValidationError, match="less than 1"):
-        score(RECALL, "a", "a", threshold=1.0)
 
 
 def test_the_reason_says_what_is_missing() -> None:

@@ -105,6 +105,7 @@ def test_contexts_name_their_documents_and_ids() -> None:
         ({"text": "", "id": "1", "source": "s"}, ("", "s", "1")),
         ({"text": " ", "document": "s.pdf", "id": "1"}, ("", None, "1")),  # the document's name
         ({"text": "a", "source": "s", "title": "", "id": 0}, ("a", "s", "0")),
+        ({"text": "a", "id": "1", "metadata": {"source": 0, "title": "T"}}, ("a", "0", "1")),
         ({"text": "", "chunk": 3, "id": "1"}, ("", None, "1")),  # its number
         ({"text": "a", "id": ""}, ("a", None, "")),
         ({"text": "", "chunk": "c7", "chunk_id": "c7"}, ("", None, "c7")),  # its name

@@ -122,7 +122,7 @@ def _traced(function: Callable[..., Any]) -> Callable[..., Any]:
     [
         (lambda query="", top_k=3: query, False),
         (_traced(lambda query=None: str(query)), False),
-        (lambda: "constant", False),
+        *((lambda: "constant", False), (lambda query="", history=None: "", False)),
         (lambda question="": question, True),
         (lambda metadata=None: "", True),
         (lambda sample=None: "", True),
@@ -133,7 +133,7 @@ def _traced(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 def test_a_function_that_is_handed_nothing_of_a_row_is_told(function: Any, is_told: bool) -> None:
     """Its answers are to no question: what must not be in them was not."""
-    said = "" if is_told else "no parameter receives a field of the row; call one 'question'"
+    said = "" if is_told else "no parameter receives what a row asks; call one 'question'"
     assert CallableTarget(function).doubt == said
 
 
