@@ -287,6 +287,28 @@ def pytest_configure(config):
         deep.pytest().assert_outcomes(passed=5)
 
     @pytest.mark.full
+    @pytest.mark.parametrize("name", ["str(os.getpid())", "'of-' + os.environ.get(KEY, 'main')"])
+    def test_a_name_of_the_process_is_none(self, deep: Project, name: str) -> None:
+        (deep.path / "deep/down/conftest.py").unlink()
+        text = self.UNNAMED.format("own").replace("Gates())", f"Gates(), {name})")
+        deep.file("conftest.py", f"import os\nKEY = 'PYTEST_XDIST_WORKER'\n{text}")
+        deep.pytest("-n", "1").assert_outcomes(passed=5)
+        assert deep.gates() == {"own": "passed"}
+
+    @pytest.mark.full
+    def test_a_wrapper_that_comes_late_is_a_failed_gate(self, deep: Project) -> None:
+        (deep.path / "deep/down/conftest.py").unlink()
+        deep.file(
+            "conftest.py",
+            "import pytest\nclass Gates:\n    @pytest.hookimpl(wrapper=True)\n"
+            "    def pytest_rageval_gates(self):\n        return (yield)\n"
+            "def pytest_collection_modifyitems(config):\n"
+            "    config.pluginmanager.register(Gates())\n",
+        )
+        assert deep.pytest().ret == pytest.ExitCode.TESTS_FAILED
+        assert deep.gates() == {"pytest_rageval_gates": "failed"}
+
+    @pytest.mark.full
     @pytest.mark.parametrize(
         ("file", "text", "owner"),
         [

@@ -140,22 +140,6 @@ def test_a_part_of_the_variants_leaves_the_gate_undecided(
     assert plain(*args, "--rag-strict").ret == strict_ret
 
 
-@pytest.mark.parametrize(
-    ("args", "strict_ret"),
-    [(("--rag-variant", "dense"), 0), (("qa.rageval.yaml::dense",), 1), (("-k", "dense"), 1)],
-)
-def test_a_variant_that_no_gate_compares_is_named_where_it_is_left_out(
-    three: Project, run: Run, args: tuple[str, ...], strict_ret: int
-) -> None:
-    """Its own gates are undecided, and strict fails them; an option that names others spares it."""
-    three.scenario(SCENARIO)
-    said = [line for line in green(run(*args)).outlines if line.startswith("NOT DECIDED")]
-    others = ("bm25", "twin")
-    left = [f"NOT DECIDED: qa::{one}, none of its 20 cases was selected" for one in others]
-    assert said == left * strict_ret
-    assert run(*args, "--rag-strict").ret == strict_ret
-
-
 def test_what_a_conftest_skips_leaves_the_gate_undecided(three: Project, plain: Run) -> None:
     """No worker has crashed, and nothing is lost."""
     three.scenario(BEST)

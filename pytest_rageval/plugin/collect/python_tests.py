@@ -346,14 +346,11 @@ class CaseFinder:
         return outcome
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[Any]) -> None:
         """Deselect what pytest makes, as a skipped test, of a function none of whose rows runs."""
-        empty = [item for item in items if id(item) in self._empty]
-        if empty:
-            config.hook.pytest_deselected(items=empty)
-            items[:] = [item for item in items if id(item) not in self._empty]
+        if self._empty:
+            config.hook.pytest_deselected(items=[one for one in items if id(one) in self._empty])
+            items[:] = [one for one in items if id(one) not in self._empty]
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Note the case that the item runs, if any."""
@@ -362,10 +359,8 @@ class CaseFinder:
             return
         scenario = _scenario_of(item, callspec)
         case = callspec.params[PARAMETER]
-        if scenario is None:
-            return
-        if not isinstance(case, Sample | InvalidRow):
-            self._empty.add(id(item))
+        if scenario is None or not isinstance(case, Sample | InvalidRow):
+            self._empty.update([id(item)] if scenario else [])
             return
         order = list(callspec.params)  # as their ids stand in the node id
         ends = order[0] == PARAMETER, order[-1] == PARAMETER

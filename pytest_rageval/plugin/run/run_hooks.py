@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
@@ -23,6 +25,7 @@ from pytest_rageval.model import (
     ScenarioView,
     Value,
 )
+from pytest_rageval.plugin.settings import is_controller
 
 SAMPLE_SCORED: Final = "pytest_rageval_sample_scored"
 GATES: Final = "pytest_rageval_gates"
@@ -92,9 +95,15 @@ def implementations(
 
 
 def with_late_hooks(info: ScenarioInfo, config: pytest.Config) -> ScenarioInfo:
-    """Return the facts with the run hooks, too, that were registered after the file was read."""
-    found = (one.shown for hook in RUN_HOOKS for one in _of_run(info, hook, config))
-    return replace(info, hooks=tuple(dict.fromkeys((*info.hooks, *found))))
+    """Return the facts with the run hooks, too, that were registered after the file was read.
+
+    A wrapper among them is refused where it would be called.
+    """
+    found = dict.fromkeys(info.hooks)
+    for hook in RUN_HOOKS:
+        with suppress(HookError):
+            found.update(dict.fromkeys(one.shown for one in _of_run(info, hook, config)))
+    return replace(info, hooks=tuple(found))
 
 
 def _of_run(info: ScenarioInfo, hook: str, config: pytest.Config) -> list[Implementation]:
@@ -103,11 +112,18 @@ def _of_run(info: ScenarioInfo, hook: str, config: pytest.Config) -> list[Implem
     return implementations(config.hook, hook, config, path)
 
 
+_PROCESS: Final = re.compile(r"gw\d+|main|master|controller")
+"""What plugins call the processes of xdist, in a name of their own for each."""
+
+
 def _plugin_names(found: Iterable[Any]) -> Iterator[str]:
-    """Yield the plugins' names; of one without a name, its type, as its id differs by process."""
+    """Yield the plugins' names; of one that is called otherwise in each process, its type."""
     numbers: Counter[str] = Counter()
     for one in found:
-        if one.plugin_name != str(id(one.plugin)):
+        is_file = Path(one.plugin_name).is_absolute()
+        words = [] if is_file else re.split(r"[^A-Za-z0-9]+", one.plugin_name)
+        own = {str(id(one.plugin)), str(os.getpid())}
+        if own.isdisjoint(words) and not any(map(_PROCESS.fullmatch, words)):
             yield one.plugin_name
             continue
         shown = f"{type(one.plugin).__module__}.{type(one.plugin).__qualname__}"
@@ -219,18 +235,25 @@ class RunHooks:
     def _cached(self, info: ScenarioInfo, hook: str) -> list[Implementation]:
         known = self._known.get((info.nodeid, hook))
         if known is None:
-            known = _of_run(info, hook, self._config)
+            try:
+                known = _of_run(info, hook, self._config)
+            except HookError as error:
+                known = []
+                self._note(info, hook, error)
             self._known[info.nodeid, hook] = known
             for shown in sorted(set(info.hooks) - {one.shown for one in known}):
-                if shown.startswith(f"{hook} of "):
-                    self._note(info, hook, HookError(f"{shown} {self._why_lost(shown)}"))
+                if shown.startswith(f"{hook} of ") and (why := self._why_lost(shown)):
+                    self._note(info, hook, HookError(f"{shown} {why}"))
         return known
 
     def _why_lost(self, shown: str) -> str:
-        """Return why a hook that cases ran with is not here, and what to do."""
+        """Return why a hook that cases ran with is not here, and what to do; "" if all is well."""
         if self._is_merge:
             return _LOST_BY_MERGE
-        return _LOST if shown.endswith("conftest.py") else _LOST_PLUGIN
+        if shown.endswith("conftest.py"):
+            return _LOST
+        # In this process, somebody has unregistered it.
+        return _LOST_PLUGIN if is_controller(self._config) else ""
 
     def _note(self, info: ScenarioInfo, hook: str, error: HookError) -> None:
         self._failed.setdefault(info.nodeid, {}).setdefault(hook, str(error))

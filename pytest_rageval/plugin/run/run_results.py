@@ -113,12 +113,15 @@ class Results:
     def left_out(self) -> list[ScenarioInfo]:
         """The scenarios without a selected case, sorted by node id.
 
-        Not a test function that ran with other parameters.
+        Not a file of which a variant ran, nor a test function that ran with other parameters.
         """
+        ran = [cases.info for cases in self._scenarios.values()]
+        files = {info.path for info in ran if info.is_of_file}
         return [
             info
             for nodeid, info in sorted(self._left_out.items())
-            if nodeid not in self._scenarios and not self._has_runs(nodeid)
+            if not (info.path in files if info.is_of_file else nodeid in self._scenarios)
+            and not self._has_runs(nodeid)
         ]
 
     def _has_runs(self, function: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.decide import VariantComparison, scenario_nodeid
+from pytest_rageval.engine.verdict.decide import VariantComparison
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     TARGET,
@@ -178,12 +178,12 @@ def overridden_lines(info: ScenarioInfo) -> list[str]:
 def undecided_lines(
     results: Sequence[ScenarioResult],
     left_out: Iterable[ScenarioInfo],
-    contests: Sequence[VariantComparison] = (),
+    contests: Iterable[VariantComparison] = (),
 ) -> Iterator[str]:
     """Yield a line for each undecided scenario or contest, for users who read only the end.
 
     ``contests`` have the gates that compare variants. ``left_out`` are scenarios that were
-    collected, but without a selected case; for a variant the gate ``best`` speaks, if there is one.
+    collected, but without a selected case.
     """
     for result in results:
         skipped = [gate for gate in result.gates if gate.outcome == "skipped"]
@@ -199,10 +199,7 @@ def undecided_lines(
         if gate is not None and gate.outcome == "skipped":
             yield f"NOT DECIDED: gate {gate.name} of {one_line(contest.info.name)}, {gate.message}"
     paths = {result.info.path for result in results}
-    spoken = {contest.nodeid for contest in contests if contest.gate is not None}
     for info in left_out:
-        if info.variant and scenario_nodeid(info) in spoken:
-            continue
         # Beside another run of the file, its name alone does not tell which one is meant.
         name = one_line(_heading(info) if info.path in paths else info.title)
         yield f"NOT DECIDED: {name}, none of its {info.total} cases was selected"
