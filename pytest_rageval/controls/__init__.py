@@ -239,7 +239,10 @@ def _content(sample: Sample) -> Sample:
 
 
 def _in_turn(rows: list[ControlRow]) -> tuple[ControlRow, ...]:
-    kinds = ([row for row in rows if row.expect == expect] for expect in _EXPECTS)
+    """Return the rows that differ, high and low ones in turn: one that repeats tells nothing."""
+    once = {(row.expect, repr(_content(row.sample))): row for row in reversed(rows)}
+    different = list(reversed(once.values()))
+    kinds = ([row for row in different if row.expect == expect] for expect in _EXPECTS)
     return tuple(row for pair in zip_longest(*kinds) for row in pair if row is not None)
 
 

@@ -31,6 +31,10 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.scenario.spec import BoundSpec, Spec, Whole
+from pytest_rageval.stats.labels.cells import judged_of
+from pytest_rageval.stats.labels.strata import present_labels
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted, label_range, labelled_thing, not_counted
 
 FEW: Final = 10
@@ -92,7 +96,7 @@ class AgreementGate(Gate):
         end = getattr(found, f"{self.coefficient}_low") if self.takes_lower_end else value
         if value is None or end is None:
             return GateResult(self.name, "failed", None, self.bound.end, self._undefined(found))
-        if self.coefficient in ("alpha", "ceiling") and (shared := self._shared()) < FEW:
+        if self.coefficient in ("alpha", "ceiling") and (shared := self._shared(result)) < FEW:
             message = f"{self._counted(shared)} by two people or more, {FEW} are needed"
             return GateResult(self.name, "failed", None, self.bound.end, message)
         # A bound from below says that the direction counts.
@@ -100,10 +104,14 @@ class AgreementGate(Gate):
         observed = abs(value) if is_either_way else end
         return bound_result(self.name, self.bound, observed, remark=self._remark(found))
 
-    def _shared(self) -> int:
-        """Return how many answers two people or more labelled: what they agree on."""
-        views = self.human.labels.values()
-        return sum(len({label.annotator for label in labels}) > 1 for labels in views)
+    def _shared(self, result: ScenarioResult) -> int:
+        """Return how many present answers with a score two people or more labelled."""
+        rated = [
+            present_labels(sample, self.human.labels.get(sample.sample_id, ()))
+            for sample in judged_of(result, self.human).samples
+            if sample.is_expected and is_scored(score_of(sample, self.human.metric))
+        ]
+        return sum(len({label.annotator for label in labels}) > 1 for labels in rated)
 
     def _undefined(self, found: Agreement) -> str:
         """Return why there is no coefficient, or why it has no interval."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_rageval.errors import BaselineError, Problem
 from pytest_rageval.model import NOTHING, Diagnosis, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model.scenario import title_of
 from pytest_rageval.results.layout import SavedHead
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.stats.summary import summarize_scenario
@@ -15,9 +16,9 @@ from pytest_rageval.stats.summary import summarize_scenario
 def stored_result(run: Path, name: str = "") -> ScenarioResult:
     """Return the run in a run folder or in the file of a saved run, as its variant ``name``.
 
-    Without ``name`` it is the variant as which it ran. Its gates are not decided again: the result
-    has none. Raises BaselineError if the file is missing, if this version cannot read it, or for a
-    score outside its metric's range.
+    Without ``name`` it is the variant as which it ran. Its gates are those of the file, which are
+    not decided again. Raises BaselineError if the file is missing, if this version cannot read it,
+    or for a score outside its metric's range.
     """
     file = run / "results.json" if run.is_dir() else run
     called, shown = name or run.name.removesuffix(".json"), str(run)
@@ -29,7 +30,8 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
     if odd := out_of_range(saved, info.metrics):
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
     result = summarize_scenario(info, stored_samples(saved), saved.head.complete)
-    return replace(result, controls=saved.head.controls, estimates=saved.head.estimates)
+    head = saved.head
+    return replace(result, gates=head.gates, controls=head.controls, estimates=head.estimates)
 
 
 def stored_samples(saved: SavedRun) -> list[SampleResult]:
@@ -52,7 +54,7 @@ def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
     return ScenarioInfo(
         name=scenario.name,
         path=scenario.path,
-        nodeid=scenario.path,
+        nodeid=title_of(scenario.path, variant or head.variant),
         metrics=head.columns,
         thresholds=scenario.thresholds,
         dataset_sha256=scenario.dataset_sha256,

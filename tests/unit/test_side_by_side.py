@@ -137,7 +137,7 @@ def test_evaluate_takes_one_variant() -> None:
 def test_saved_runs_of_two_scenarios_are_compared(tmp_path: Path) -> None:
     """Run folders, saved files and results alike; they rank as variants do."""
     for name, right in (("old", 3), ("new", 12)):
-        plain = {"name": name, "metrics": ["em"], "dataset": rows(right)}
+        plain = {"name": name, "metrics": ["em"], "dataset": rows(right), "gates": {"em": 0.5}}
         evaluate(plain, write_to=tmp_path)
     runs = {
         "before": tmp_path / "old/latest",
@@ -155,6 +155,8 @@ def test_saved_runs_of_two_scenarios_are_compared(tmp_path: Path) -> None:
     assert found.gate is not None
     assert found.gate.outcome == "passed"
     assert found.results["before"].samples[3].answer == "False"
+    red = {name: one.is_red for name, one in found.results.items()}
+    assert red == {"before": True, "after": False, "now": False}  # the verdict of each
     assert (tmp_path / "both/variants.json").is_file()
     assert (tmp_path / "both/variants.html").is_file()
 

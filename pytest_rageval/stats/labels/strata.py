@@ -156,7 +156,7 @@ def missing_labels(parts: Mapping[Key, Sequence[Member]]) -> tuple[int, list[str
     Each stratum of changed answers needs LEAST_LABELS, or all of its answers labelled.
     """
     changed = {key: part for key, part in parts.items() if CHANGED in key}
-    short = [part for part in changed.values() if _is_short(part, LEAST_LABELS)]
+    short = [part for part in changed.values() if is_short(part)]
     needed = sum(
         min(LEAST_LABELS, len(part)) - sum(member.is_labelled for member in part) for part in short
     )
@@ -247,7 +247,7 @@ def _missing_in(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
 def short_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
     """Return which of several strata has fewer than two labels, else ''."""
     for part in parts.values():
-        if len(parts) > 1 and _is_short(part, 2):
+        if len(parts) > 1 and is_short(part, 2):
             count = sum(member.is_labelled for member in part)
             labels = counted(count, "labelled answer")
             return (
@@ -256,7 +256,8 @@ def short_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
     return ""
 
 
-def _is_short(part: Sequence[Member], least: int) -> bool:
+def is_short(part: Sequence[Member], least: int = LEAST_LABELS) -> bool:
+    """Return whether a part has fewer labels than it needs: ``least``, or all of its answers."""
     return sum(member.is_labelled for member in part) < min(least, len(part))
 
 

@@ -452,3 +452,6 @@ def test_the_same_row_six_times_is_one_row(tmp_path: Path) -> None:
     _file(tmp_path, [*_lines(6, "high"), *_lines(1, "low") * 6])
     (problem,) = _refused(tmp_path)
     assert "has 6 different high and 1 different low" in problem
+    _file(tmp_path, [*_lines(6, "high"), *_lines(6, "low"), *_lines(1, "low") * 30])
+    (found,) = read_rows("controls.jsonl", tmp_path, "s.yaml").values()
+    assert len(found.rows) == 12  # or one question, asked 31 times, would allow the slips of all

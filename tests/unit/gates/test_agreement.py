@@ -13,6 +13,7 @@ from pytest_rageval.gates.agreement import AgreementSpec, ends_of_coefficient
 from pytest_rageval.gates.base import GateOptionError, make_gates
 from pytest_rageval.model import (
     RANDOM,
+    Draw,
     GateResult,
     HumanLabels,
     Label,
@@ -86,6 +87,31 @@ def test_people_agree_only_on_what_two_of_them_labelled(
     assert {one.outcome for one in found.values()} == {outcome}
     told = "9 labelled answers by two people or more, 10 are needed" in found["alpha"].message
     assert told == (outcome == "failed")
+    stale = list(given["labels"])[-1]  # of an earlier answer two people say nothing of this one
+    given["labels"][stale] = [Label(1.0, one, RANDOM, "before") for one in ("ann", "bob")]
+    found = check(result, {"alpha": 0.8, "ceiling": 0.8, "min_labels": 20}, given)
+    assert {one.outcome for one in found.values()} == {outcome}
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_new_row_makes_no_label_stand_for_less(result: Result, more: int) -> None:
+    """F3: 10 labels of the 30 that are accepted, half of them wrong, and 10 of 10 rejected ones.
+
+    A label of the former stands for 3: specificity 10 / (10 + 5 * 3); without weights 10 of 15.
+    """
+    given = rated([(1.0, 1.0)] * 5 + [(1.0, 0.0)] * 25 + [(0.0, 0.0)] * 10 + [(1.0, 1.0)] * more)
+    names = [sample.sample_id for sample in given["samples"]]
+    strata = {name: "s-hi" if at < 30 else "s-lo" for at, name in enumerate(names[:40])}
+    labels = {
+        name: [replace(given["labels"][name][0], drawn=strata[name])]
+        for name in [*names[:10], *names[30:40]]
+    }
+    draw = Draw(dict.fromkeys(names[:40], NOW), strata)
+    human = HumanLabels("judge", (0.0, 1.0), "l.csv", labels, draws=(draw,))
+    run = result(given["samples"], JUDGE, human=(human,))
+    (gate,) = make_gates({"judge": {"agreement": {"specificity": 0.5}}}, run.info)
+    found = gate.check(run)
+    assert (found.outcome, found.observed) == ("failed", pytest.approx(0.4))
 
 
 def test_the_lower_end_of_an_interval_is_a_gate_of_its_own(result: Result) -> None:
