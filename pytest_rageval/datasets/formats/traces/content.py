@@ -205,7 +205,8 @@ def _named(
     masked, other texts are none, but for those of a chat that ends with a reply.
     """
     own = [name for name in value if name not in names and _is_named(name, field)]
-    is_void = field == "answer" and any(_is_void(value[name]) for name in filter(_says, value))
+    said = [value[name] for name in filter(_says, value)] if field == "answer" else []
+    is_void = any(part not in ([], {}) and _is_void(part) for part in said)
     for name in (*names[:1], *own, *names[1:]):
         if name in value and not isinstance(value[name], bool | int | float):
             is_read = not is_void or _says(name) or _ends_with_reply(value[name])

@@ -96,7 +96,7 @@ def row_of(trace: Trace, extra: Mapping[str, Any], mapped: Collection[str]) -> T
         fields[name] = _first_text(trace, name)
     if root is not None:
         fields["trace_name"] = fields["trace_name"] or root.name or None
-        failed = next((span for span in roots if _error_of(span) is not None), None)
+        failed = next((span for span in trace.roots if _error_of(span) is not None), None)
         fields["status"] = "ok" if failed is None else "error"
         fields["error"] = None if failed is None else _reason(failed, steps) or None
     for name, value in extra.items():
@@ -147,7 +147,7 @@ def _question(trace: Trace, roots: Sequence[Span], steps: Sequence[Span]) -> str
     if top is not None and top.kind != "llm":
         return question_of(top)
     of_system = {span.span_id for span in steps}
-    inner = (span for span in trace.below(roots) if span.kind in WHOLE)
+    inner = (span for span in trace.below(trace.roots) if span.kind in WHOLE)
     inner = (span for span in inner if span.span_id in of_system)
     named = next(filter(None, map(question_of, inner)), None)
     if named:
@@ -371,19 +371,7 @@ def _two_questions(trace: Trace) -> list[str]:
         other = next((text for text in found[at + 1 :] if one not in text and text not in one), "")
         if other:
             return [one, other]
-    return _unanswered(spans)
-
-
-def _unanswered(spans: Sequence[Span]) -> list[str]:
-    """Return the question of a root that gave nothing, and that of the one whose answer is read."""
-    first = next((span for span in spans if input_of(span) is not None), None)
-    last = next((span for span in reversed(spans) if output_of(span) is not None), None)
-    if first is None or last is None or first is last or answer_of(first):
-        return []
-    one, other = question_of(first), question_of(last)
-    if not one or not other or one in other or other in one:
-        return []
-    return [] if other in str(decoded(output_of(first))) else [one, other]
+    return []
 
 
 def _flaw(trace: Trace, fields: Mapping[str, Any], mapped: Collection[str]) -> str:

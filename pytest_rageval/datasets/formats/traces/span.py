@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import math
 import re
 from base64 import b64decode
 from collections import Counter
@@ -58,7 +57,7 @@ class Collected:
     told two things to expect.
     """
     _expected: dict[tuple[str, str, str], Any] = field(default_factory=dict)
-    """By trace, step and column; NaN, which nothing equals, where two differ."""
+    """By trace, step and column; None where two differ."""
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Records that come in pieces, by id; their kind is under the key ""."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -113,10 +112,10 @@ class Collected:
             return
         place = (trace_id, step, column)
         before = self._expected.setdefault(place, value)
-        if before == value:
+        if before is not None and _say_alike(before, value):
             self.say(trace_id, column, value, step)
-        elif before == before:  # noqa: PLR0124  (NaN is not itself)
-            self._expected[place] = math.nan
+        elif before is not None:
+            self._expected[place] = None
             self.untold.append(column)
             if step:
                 del self.of_steps[trace_id][column][step]
@@ -261,3 +260,12 @@ def as_number(value: Any) -> int | float | None:
 
 
 _HUGE: Final = 10**19
+
+
+def _say_alike(*values: Any) -> bool:
+    """Return whether the texts of one value, or of its items, are all among those of the other."""
+    one, other = (
+        {str(part).strip() for part in (value if isinstance(value, list) else [value])}
+        for value in values
+    )
+    return one <= other or other <= one

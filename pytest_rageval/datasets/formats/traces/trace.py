@@ -82,8 +82,10 @@ def request_roots(trace: Trace) -> list[Span]:
 
 def main_roots(trace: Trace) -> list[Span]:
     """Return the roots, without judges and tools where others are the system's."""
-    roots = [span for span in trace.roots if span.kind != "judge"] or trace.roots
-    outputs = (output_of(span) for span in roots if span.kind in (*WHOLE, "llm"))
+    roots = [span for span in trace.roots if span.kind != "judge"]
+    if not any(span.kind in (*WHOLE, "llm", "tool") for span in roots):
+        roots = trace.roots  # a guardrail may be around all
+    outputs = (output_of(span) for span in roots if span.kind in WHOLE)
     has_answer = any(output is not None for output in outputs)
     return [span for span in roots if span.kind != "tool"] if has_answer else roots
 

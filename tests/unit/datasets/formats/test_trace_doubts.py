@@ -307,8 +307,6 @@ GUARD = span("guard", None, 0, "GUARDRAIL", asked="Is it safe: Capital?", said="
         [GUARD, ASKS],
         [ASKS, span("log", None, 4, "TOOL", asked="{}", said="saved")],
         [span("clock", None, 0, "TOOL", asked="{}", said="noon"), ASKS],
-        [ASKS, span("judge", None, 4, "EVALUATOR", status=FAILED)],
-        [ASKS, span("log", None, 4, "TOOL", asked="{}", status=FAILED)],
         [
             span("ask", None, 0, "CHAIN", said="Paris."),
             span("guard", "ask", 1, "GUARDRAIL"),
@@ -343,16 +341,6 @@ def test_a_judge_or_a_tool_alone_has_the_answer(
     load: Load, records: list[Record], answer: str
 ) -> None:
     assert only(load("t.jsonl", lines(*records))).answer == answer
-
-
-@pytest.mark.parametrize("said", [None, "", "[REDACTED]"])
-def test_the_answer_of_another_request_is_none(load: Load, said: str | None) -> None:
-    first = span("a", None, 0, "CHAIN", asked="How long?", said=said)
-    second = span("b", None, 5, "CHAIN", asked="Is there a fee?", said="No.")
-    whole = span("c", None, 0, "CHAIN", asked="Who?", said="Me.", trace="t2")
-    case, _ = load("t.jsonl", lines(first, second, whole)).cases
-    assert isinstance(case, InvalidRow)
-    assert "several requests" in case.reason
 
 
 @pytest.mark.parametrize(
