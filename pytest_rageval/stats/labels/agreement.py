@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from pytest_rageval.model import NOTHING, Agreement, Disagreement, HumanLabels, ScenarioResult
+from pytest_rageval.model import Agreement, Disagreement, HumanLabels, ScenarioResult
 from pytest_rageval.model.value import value_text
 from pytest_rageval.stats.intervals import t_quantile
 from pytest_rageval.stats.labels.cells import judged_of
@@ -32,17 +32,10 @@ from pytest_rageval.stats.labels.coefficients import (
 )
 from pytest_rageval.stats.labels.influence import Counted, Unit, dot, sum_of_squares, table_interval
 from pytest_rageval.stats.labels.strata import (
-    CHANGED,
-    Member,
     Scale,
     cut_of,
-    is_short,
-    members_of,
-    parts_of,
+    drawn_weights,
     present_labels,
-    saved_draws,
-    strata_of,
-    without_record,
 )
 from pytest_rageval.stats.summary import Groups, group_sums, weighted_interval
 from pytest_rageval.stats.verdict import score_of
@@ -71,7 +64,7 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     of a group (``group_by``), and cells of a support table, depend on each other.
     """
     result = judged_of(whole := result, human)
-    info, weights = result.info, _drawn_weights(result, human)
+    info, weights = result.info, drawn_weights(result, human)
     scale = Scale.of(info, human)
     bound = cut_of(info, human)
     groups = group_numbers(info, result.samples)
@@ -109,40 +102,6 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
 
 def _positions(found: Agreement, of: Sequence[int]) -> dict[str, tuple[int, ...]]:
     return {key: tuple(of[at] for at in positions) for key, positions in found.cells.items()}
-
-
-def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, float]:
-    """Return how many samples each labelled one stands for; {} unless all were drawn by strata.
-
-    Where changed answers lack labels, a labelled one of them stands for as many as others do.
-    """
-    members = list(members_of(result, human, Scale.of(result.info, human)))
-    saved = saved_draws(result.info)
-    strata = strata_of(members, human, saved) if human.draws else ""
-    labelled = [any(label.digest == member.digest for label in member.labels) for member in members]
-    if labelled != [member.is_labelled for member in members]:
-        return NOTHING
-    if not isinstance(strata, str):
-        return _weights(strata)
-    if any(draw.strata for draw in human.draws) and not without_record(
-        members, [*human.draws, *saved]
-    ):
-        parts = parts_of(members, human, saved)
-        few = [part for key, part in parts.items() if CHANGED in key and is_short(part)]
-        odd = [one.sample_id for part in few for one in part if one.is_labelled]
-        mean = len(members) / sum(labelled) if any(labelled) else 1.0
-        sure = (part for part in parts.values() if part not in few)
-        return _weights(sure) | dict.fromkeys(odd, mean)
-    return NOTHING
-
-
-def _weights(parts: Iterable[Sequence[Member]]) -> dict[str, float]:
-    """Return how many samples of its part each labelled one stands for."""
-    found: dict[str, float] = {}
-    for part in parts:
-        names = [one.sample_id for one in part if one.is_labelled]
-        found |= {name: len(part) / len(names) for name in names}
-    return found
 
 
 def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agreement:

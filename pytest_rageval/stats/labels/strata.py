@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_rageval.model import (
     CHOSEN,
+    NOTHING,
     RANDOM,
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -348,3 +349,37 @@ def present_labels(sample: SampleResult, labels: Sequence[Label]) -> list[Label]
 def average(values: Sequence[float]) -> float | None:
     """Return the plain mean, None of nothing."""
     return math.fsum(values) / len(values) if values else None
+
+
+def drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, float]:
+    """Return how many samples each labelled one stands for; {} unless all were drawn by strata.
+
+    Where changed answers lack labels, a labelled one of them stands for as many as others do.
+    """
+    members = list(members_of(result, human, Scale.of(result.info, human)))
+    saved = saved_draws(result.info)
+    strata = strata_of(members, human, saved) if human.draws else ""
+    labelled = [any(label.digest == member.digest for label in member.labels) for member in members]
+    if labelled != [member.is_labelled for member in members]:
+        return NOTHING
+    if not isinstance(strata, str):
+        return _weights(strata)
+    if any(draw.strata for draw in human.draws) and not without_record(
+        members, [*human.draws, *saved]
+    ):
+        parts = parts_of(members, human, saved)
+        few = [part for key, part in parts.items() if CHANGED in key and is_short(part)]
+        odd = [one.sample_id for part in few for one in part if one.is_labelled]
+        mean = len(members) / sum(labelled) if any(labelled) else 1.0
+        sure = (part for part in parts.values() if part not in few)
+        return _weights(sure) | dict.fromkeys(odd, mean)
+    return NOTHING
+
+
+def _weights(parts: Iterable[Sequence[Member]]) -> dict[str, float]:
+    """Return how many samples of its part each labelled one stands for."""
+    found: dict[str, float] = {}
+    for part in parts:
+        names = [one.sample_id for one in part if one.is_labelled]
+        found |= {name: len(part) / len(names) for name in names}
+    return found
