@@ -54,7 +54,7 @@ def stored_info(head: SavedHead, variant: str = "") -> ScenarioInfo:
     return ScenarioInfo(
         name=scenario.name,
         path=scenario.path,
-        nodeid=title_of(scenario.path, variant or head.variant),
+        nodeid=scenario.test or title_of(scenario.path, variant or head.variant),
         metrics=head.columns,
         thresholds=scenario.thresholds,
         dataset_sha256=scenario.dataset_sha256,

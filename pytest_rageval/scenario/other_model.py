@@ -51,10 +51,11 @@ def leave_price(tree: YamlTree, role: str, name: Any) -> None:
     keys = tree.data.get(role)
     if not isinstance(keys, dict):
         return
-    found = (tree.data.get("models") or {}).get(keys.get("profile"))
+    model, named = keys.get("model"), keys.get("profile")
+    found = (tree.data.get("models") or {}).get(named)
     profile = found if isinstance(found, dict) else {}
-    model = keys.get("model")
-    before = profile.get("model", model) if model in (None, keys.get("profile")) else model
+    # A profile that says no model is called as its model.
+    before = profile.get("model", named) if model in (None, named) else model
     prices = [(role, "price", *below) for below in ((), ("input",), ("output",))]
     if before not in (None, name) and not any(_is_set_by_option(tree, price) for price in prices):
         keys.pop("price", None)

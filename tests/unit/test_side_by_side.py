@@ -12,6 +12,7 @@ import pytest
 
 from pytest_rageval import compare_saved_runs, evaluate, evaluate_variants
 from pytest_rageval.errors import BaselineError, OptionError, ScenarioError
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.scenario.overrides import set_override
 
@@ -299,6 +300,26 @@ def test_causes_of_saved_runs_are_compared(tmp_path: Path) -> None:
     found = compare_saved_runs({"old": tmp_path / "old/latest", "new": tmp_path / "new/latest"})
     changes = [(one.cause, one.mended, one.new) for one in found.ranking.causes if one.mended]
     assert changes == [("retrieval", 1, 0)]
+
+
+def test_saved_runs_are_red_or_not_judged_as_they_were(tmp_path: Path) -> None:
+    """A test function may have failed any sample: a run of one was judged."""
+    gates = {"red": {"em": 0.9}, "plain": {}, "green": {"em": 0.1}}
+    for name, bounds in gates.items():
+        plain = {"name": name, "dataset": rows(3, 8), "metrics": ["em"], "gates": bounds}
+        evaluate(plain, write_to=tmp_path)
+    files = {name: tmp_path / name / "latest" for name in gates}
+    head = json.loads((files["plain"] / "results.json").read_text("utf-8"))
+    head["scenario"]["test"] = "test_bot.py::test_bot"
+    files["of a test"] = tmp_path / "test.json"
+    files["of a test"].write_text(json.dumps(head), "utf-8")
+    found = compare_saved_runs(files, min_pairs=0)
+    assert {name: RunView(one).verdict for name, one in found.results.items()} == {
+        "red": "FAILED",
+        "plain": "not judged",
+        "green": "passed",
+        "of a test": "passed",
+    }
 
 
 def without_answers(right: int, **fields: object) -> list[dict[str, object]]:

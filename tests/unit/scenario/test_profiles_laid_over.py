@@ -357,6 +357,9 @@ def test_a_patch_says_all_of_another_model_as_a_variant_does(tmp_path: Path) -> 
             {"model": "other", "price": 3},
         ),
         ("judge: {price: 2}", ["judge.model=m"], {"model": "m", "price": 2}),
+        # A profile that says no model is called as its model.
+        ("judge: {profile: mini}", ["judge.model=other"], {"model": "other", "price": None}),
+        ("judge: {profile: bare, price: 2}", ["judge.model=other"], {"model": "other"}),
         *(
             (f"judge: {judge}", [f"judge.model={name}"], {"model": name, "seed": 1, "price": price})
             for judge in ("paid", "{profile: paid}", "{profile: paid, price: 5}")
@@ -368,7 +371,7 @@ def test_the_price_of_a_model_is_not_that_of_another(
     text: str, options: list[str], expected: Any
 ) -> None:
     """A budget counted the calls of a dear judge at the price of a cheap one."""
-    models = "models: {paid: {model: m, price: 2, seed: 1}, mini: {price: 2}}"
+    models = "models: {paid: {model: m, price: 2, seed: 1}, mini: {price: 2}, bare: null}"
     data = parse_yaml(f"name: s\ndataset: r.jsonl\nmetrics: [em]\n{models}\n{text}\n", "s.yaml")
     given = [set_override("--rag-set", option) for option in options]
     loaded, problems = inspect_tree(data, Path("s.yaml"), given)
