@@ -341,7 +341,7 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     by_ids = shared if "reference_ids" in fields else ()
     instead = {one.id: in_place_of_ids(plan, metrics, one) for one in by_ids}
     was = {name: saved.samples[name].judged_by for name in digests}
-    other = {"history": fields_read.other_history(plan, metrics, shared, saved)}
+    other = fields_read.lost_or_got(plan, metrics, shared, saved)
     for field_name in fields:
         other[field_name] = other.get(field_name) or [
             name

@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
-from pytest_rageval.engine.scoring.row_digests import HINTS, NONE, in_place_of_ids
+from pytest_rageval.engine.scoring.row_digests import (
+    HINTS,
+    NEEDED_AS,
+    NONE,
+    in_place_of_ids,
+    reference_digests,
+)
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import ANSWERABLE, Sample
 
@@ -92,6 +98,29 @@ def other_history(
     seeing = {one.column.name for one in plan.metrics if lost and sees_history(rules, one)}
     has_any = any(one.history for one in shared)  # conversation: {turns: 0}
     return [] if has_any or seeing.isdisjoint(metrics) else lost
+
+
+def lost_or_got(
+    plan: Plan, metrics: Collection[str], shared: Sequence[Sample], saved: SavedRun
+) -> dict[str, list[str]]:
+    """Return by field the samples that have it in one of the runs, and a score in both.
+
+    Of the fields that metrics take where a row has them; one that a metric needs leaves it without
+    a score. What citations take instead of theirs is seen elsewhere.
+    """
+    found = {"history": other_history(plan, metrics, shared, saved)}
+    infos = [one.info for one in plan.metrics if one.column.name in metrics]
+    taken = frozenset[str]().union(*(one.reads for one in infos if not one.section))
+    rows = saved.samples
+    if taken.isdisjoint({*NEEDED_AS, "references"} - plan.reads.keys()) or not saved.measured:
+        return found
+    for one in shared:
+        was = {"references"} if rows[one.id].references else set[str]()
+        now = {"references"} if one.references else set[str]()
+        differing = (was | rows[one.id].judged_by.keys()) ^ (now | reference_digests(one).keys())
+        for name in differing & taken - plan.reads.keys():
+            found.setdefault(name, []).append(one.id)
+    return found
 
 
 def in_place_of_qrels(

@@ -561,6 +561,7 @@ OWN = """
 def one(answer): return 1.0
 def opt(answer, reference_contexts=None): return 1.0
 def whole(sample, answer): return 1.0
+def said(answer, references=()): return 1.0
 class EvaluationMetric: pass
 class Theirs(EvaluationMetric):
     def sync_compute(self, prediction, contexts): return 1.0
@@ -592,6 +593,34 @@ def test_what_code_of_ones_own_may_read_is_compared(
         assert f"1 of 1 shared samples have other {field} (first: 'a')" in problem
     else:
         assert folder.compare(head + MAIN + row_of(**{field: now})).metrics["own"].n == 1
+
+
+@pytest.mark.parametrize(
+    ("use", "field", "is_refused"),
+    [
+        ("opt", "reference_contexts", True),
+        ("said", "references", True),
+        ("Theirs", "reference_contexts", True),
+        ("one", "references", False),
+        ("opt", "references", False),
+        ("whole", "reference_contexts", False),  # what code may read may be added to rows
+    ],
+)
+def test_a_field_that_code_takes_where_it_is_there_is_lost(
+    folder: Folder, use: str, field: str, is_refused: bool
+) -> None:
+    """It has a score without the field, too, of another kind."""
+    module = f"own_lost_{use}_{field}"
+    head = f"name: s\nmetrics: [{{use: {module}:{use}, name: own}}]\n"
+    with_it, without = row_of(**{field: ["a"]}), row_of(**{field: None})
+    for name, was, now in (("lost", with_it, without), ("got", without, with_it)):
+        folder.save(head + was, {f"{module}.py": OWN}, name=name)
+        text = head + f"compare: {name}\n" + now
+        if is_refused:
+            (problem,) = folder.refused(text)
+            assert f"1 of 1 shared samples have other {field} (first: 'a')" in problem
+        else:
+            assert folder.compare(text).metrics["own"].n == 1
 
 
 def test_labels_that_no_metric_reads_are_no_difference(folder: Folder) -> None:
