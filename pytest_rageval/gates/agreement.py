@@ -23,22 +23,28 @@ from pytest_rageval.gates.base import (
     targets_of,
 )
 from pytest_rageval.model import (
+    CHOSEN,
+    RANDOM,
     Agreement,
     Bound,
     Corrected,
     GateResult,
     HumanLabels,
+    Label,
+    SampleResult,
     ScenarioResult,
 )
 from pytest_rageval.scenario.spec import BoundSpec, Spec, Whole
-from pytest_rageval.stats.labels.cells import judged_of
-from pytest_rageval.stats.labels.strata import present_labels
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted, label_range, labelled_thing, not_counted
 
 FEW: Final = 10
 """Fewer labels than this say nothing, whatever ``min_labels`` asks for."""
+
+
+UNWEIGHED: Final = ("spearman", "kendall", "auc", "alpha", "ceiling")
+"""The coefficients in which each label counts alike."""
 
 
 def labels_of(location: Location, metric: str, what: str) -> HumanLabels:
@@ -102,16 +108,25 @@ class AgreementGate(Gate):
         # A bound from below says that the direction counts.
         is_either_way = self.coefficient == "bias" and self.bound.min is None
         observed = abs(value) if is_either_way else end
-        return bound_result(self.name, self.bound, observed, remark=self._remark(found))
+        return bound_result(
+            self.name, self.bound, observed, remark=self._remark(found) + self._unweighed(result)
+        )
 
     def _shared(self, result: ScenarioResult) -> int:
-        """Return how many present answers with a score two people or more labelled."""
-        rated = [
-            present_labels(sample, self.human.labels.get(sample.sample_id, ()))
+        """Return how many of the answers that count two people or more labelled."""
+        views = self._views(result)
+        return sum(len({label.annotator for label in labels}) > 1 for _, labels in views)
+
+    def _views(self, result: ScenarioResult) -> list[tuple[SampleResult, list[Label]]]:
+        """Return each scored answer with the labels that are about it as it is now."""
+        from pytest_rageval.stats.labels.cells import judged_of
+        from pytest_rageval.stats.labels.strata import present_labels
+
+        return [
+            (sample, present_labels(sample, self.human.labels.get(sample.sample_id, ())))
             for sample in judged_of(result, self.human).samples
-            if sample.is_expected and is_scored(score_of(sample, self.human.metric))
+            if sample.is_expected and is_scored(score_of(sample, self.target))
         ]
-        return sum(len({label.annotator for label in labels}) > 1 for labels in rated)
 
     def _undefined(self, found: Agreement) -> str:
         """Return why there is no coefficient, or why it has no interval."""
@@ -155,6 +170,20 @@ class AgreementGate(Gate):
 
     def _counted(self, n: int) -> str:
         return counted(n, labelled_thing(self.has_cells))
+
+    def _unweighed(self, result: ScenarioResult) -> str:
+        """Return that labels drawn by strata do not weigh as such, beside ones that were chosen."""
+        if self.coefficient in UNWEIGHED:
+            return ""
+        views = [
+            {label.drawn for label in labels}
+            for sample, labels in self._views(result)
+            if sample.sample_weight > 0.0  # others are in no stratum
+        ]
+        chosen = sum(drawn == {CHOSEN} for drawn in views)
+        if not chosen or all(views) or set().union(*views) <= {CHOSEN, RANDOM}:
+            return ""
+        return f"; {self._counted(chosen)} chosen by a person: none weighs by its stratum"
 
     def _left_out(self, found: Agreement) -> str:
         listed = ", ".join(not_counted(found, has_cells=self.has_cells))

@@ -116,7 +116,7 @@ class Agreement(Value, frozen=True):
     ``weighted_kappa`` and ``ac2`` have quadratic weights. ``bias`` is judge minus people in the
     metric's unit. ``alpha`` (Krippendorff's) and ``ceiling`` (kappa) are those of people among
     themselves. ``split`` samples have no majority among people, ``stale`` ones have labels of
-    earlier answers only, ``unscored`` ones have labels and no score.
+    earlier answers only, ``unscored`` ones have labels and no score, or are skipped or invalid.
     """
 
     levels: tuple[float, ...]

@@ -35,7 +35,9 @@ from pytest_rageval.stats.labels.strata import (
     Scale,
     cut_of,
     drawn_weights,
+    members_of,
     present_labels,
+    saved_draws,
 )
 from pytest_rageval.stats.summary import Groups, group_sums, weighted_interval
 from pytest_rageval.stats.verdict import score_of
@@ -53,19 +55,22 @@ _TOO_SPLIT: Final = f"{_TOO_FEW} on which people agree"
 _ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
 _ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
 _CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
+_WEIGHED: Final = (*_CLASSES, "bias")
 _ORDERS: Final = ("spearman", "kendall", "auc")
 
 
 def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     """Return how well a metric agrees with people, over the samples that both rated.
 
-    ``stale`` counts the samples whose labels are all about an earlier answer. A label drawn from a
-    stratum weighs as many samples as that has for each of its labels. Intervals know that samples
-    of a group (``group_by``), and cells of a support table, depend on each other.
+    ``stale`` counts the samples whose labels are all about an earlier answer, ``unscored`` those
+    with present labels and no score, or skipped. ``drawn_weights`` says what a label weighs; where
+    it cannot know, there are no figures that weigh. Intervals know that samples of a group
+    (``group_by``), and cells of a support table, depend on each other.
     """
     result = judged_of(whole := result, human)
-    info, weights = result.info, drawn_weights(result, human)
-    scale = Scale.of(info, human)
+    info, scale = result.info, Scale.of(result.info, human)
+    members = list(members_of(result, human, scale))
+    weights, lost = drawn_weights(members, human, saved_draws(info))
     bound = cut_of(info, human)
     groups = group_numbers(info, result.samples)
     rated, unscored, stale = [], 0, 0
@@ -92,11 +97,11 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
                 None if groups is None else groups[position],
             )
         )
-    found = _in_metric_unit(_agreement(rated, human, scale), scale)
+    found = _agreement(rated, human, scale, lost)
     if result is not whole:  # a cell leads to its sample
         found = replace(found, cells=_positions(found, [one.index for one in result.samples]))
     return replace(
-        found, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale)
+        found, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale, lost)
     )
 
 
@@ -104,7 +109,8 @@ def _positions(found: Agreement, of: Sequence[int]) -> dict[str, tuple[int, ...]
     return {key: tuple(of[at] for at in positions) for key, positions in found.cells.items()}
 
 
-def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agreement:
+def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale, lost: str) -> Agreement:
+    """Return the agreement, the bias in the metric's unit; ``lost`` is why none weighs."""
     off_scale = [sample.score for sample in rated if sample.judge is None]
     unclassed = ""
     if off_scale:
@@ -112,7 +118,12 @@ def _agreement(rated: Sequence[Rated], human: HumanLabels, scale: Scale) -> Agre
             f"{off_scale[0]:.4g} is no level, and nothing says where to cut: write human.cut, or a "
             f"threshold of {human.metric}"
         )
-    return agreement(rated, human.levels, unit=scale.label, unclassed=unclassed)
+    found = agreement(rated, human.levels, unit=scale.label, unclassed=unclassed)
+    if lost:
+        ends = ("", "_low", "_high")
+        none: dict[str, Any] = dict.fromkeys(f"{name}{end}" for name in _WEIGHED for end in ends)
+        found = replace(found, **none, why={**found.why, **dict.fromkeys(_WEIGHED, lost)})
+    return _in_metric_unit(found, scale)
 
 
 def _in_metric_unit(found: Agreement, scale: Scale) -> Agreement:
@@ -125,7 +136,7 @@ def _in_metric_unit(found: Agreement, scale: Scale) -> Agreement:
 
 
 def _slices(
-    result: ScenarioResult, rated: Sequence[Rated], human: HumanLabels, scale: Scale
+    result: ScenarioResult, rated: Sequence[Rated], human: HumanLabels, scale: Scale, lost: str
 ) -> dict[str, dict[str, Agreement]]:
     """Return the agreement by field and value, of fields with 2 to 20 values in ``rated``."""
     found = {}
@@ -138,7 +149,7 @@ def _slices(
         if 2 <= len(parts) <= _MOST_SLICES:
             found[column] = {
                 value: replace(
-                    _in_metric_unit(_agreement(part, human, scale), scale),
+                    _agreement(part, human, scale, lost),
                     disagreements=(),
                     cells={},
                 )

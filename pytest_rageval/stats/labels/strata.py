@@ -157,7 +157,7 @@ def missing_labels(parts: Mapping[Key, Sequence[Member]]) -> tuple[int, list[str
     Each stratum of changed answers needs LEAST_LABELS, or all of its answers labelled.
     """
     changed = {key: part for key, part in parts.items() if CHANGED in key}
-    short = [part for part in changed.values() if is_short(part)]
+    short = [part for part in changed.values() if _is_short(part, LEAST_LABELS)]
     needed = sum(
         min(LEAST_LABELS, len(part)) - sum(member.is_labelled for member in part) for part in short
     )
@@ -193,17 +193,57 @@ def without_record(members: Sequence[Member], draws: Sequence[Draw]) -> str:
             "beside the labels says which others have: remove their labels, write 'chosen' as "
             "'drawn' of the others of that time, and draw anew (pytest --rag-label 30)"
         )
+    return _lost_strata(drawn, draws)
+
+
+def _lost_strata(drawn: Iterable[tuple[Member, Label]], draws: Sequence[Draw]) -> str:
+    """Return which strata of labels no draw has, else ''."""
     codes = {
         label.drawn
         for member, label in drawn
-        if label.drawn != RANDOM and not _is_of_a_draw(member.sample_id, label, draws)
+        if label.drawn not in (RANDOM, CHOSEN) and not _is_of_a_draw(member.sample_id, label, draws)
     }
-    if codes:
-        return (
-            "the labels were drawn by strata, and no draws.json beside them has their sizes "
-            f"(no {listed(sorted(codes))}): copy the newest one of --rag-label"
-        )
-    return ""
+    if not codes:
+        return ""
+    return (
+        "the labels were drawn by strata, and no draws.json beside them has their sizes "
+        f"(no {listed(sorted(codes))}): copy the newest one of --rag-label"
+    )
+
+
+def drawn_weights(
+    members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]
+) -> tuple[Mapping[str, float], str]:
+    """Return how many samples each labelled one stands for, and why that cannot be known.
+
+    All weigh alike, {}, where a person chose some, no draw is on record, or all are labelled. A
+    part without labels counts for nothing. Where changed answers have too few, each of their labels
+    weighs as much as one of the others does on average.
+    """
+    present = [
+        (member, label)
+        for member in members
+        for label in member.labels
+        if label.digest == member.digest
+    ]
+    is_drawn = all(member.is_labelled for member, _ in present)
+    if not is_drawn or all(member.is_labelled for member in members):
+        return NOTHING, ""
+    lost = _lost_strata(present, [*human.draws, *saved])
+    if lost or not human.draws:
+        return NOTHING, lost
+    found: dict[str, float] = {}
+    few: list[str] = []
+    size = 0
+    for key, part in parts_of(members, human, saved).items():
+        names = [one.sample_id for one in part if one.is_labelled]
+        if CHANGED in key and _is_short(part, LEAST_LABELS):
+            few += names
+        elif names:
+            found |= {name: len(part) / len(names) for name in names}
+            size += len(part)
+    mean = size / len(found) if found else 1.0
+    return {**found, **dict.fromkeys(few, mean)}, ""
 
 
 def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
@@ -248,7 +288,7 @@ def _missing_in(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
 def short_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
     """Return which of several strata has fewer than two labels, else ''."""
     for part in parts.values():
-        if len(parts) > 1 and is_short(part, 2):
+        if len(parts) > 1 and _is_short(part, 2):
             count = sum(member.is_labelled for member in part)
             labels = counted(count, "labelled answer")
             return (
@@ -257,8 +297,7 @@ def short_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
     return ""
 
 
-def is_short(part: Sequence[Member], least: int = LEAST_LABELS) -> bool:
-    """Return whether a part has fewer labels than it needs: ``least``, or all of its answers."""
+def _is_short(part: Sequence[Member], least: int) -> bool:
     return sum(member.is_labelled for member in part) < min(least, len(part))
 
 
@@ -349,37 +388,3 @@ def present_labels(sample: SampleResult, labels: Sequence[Label]) -> list[Label]
 def average(values: Sequence[float]) -> float | None:
     """Return the plain mean, None of nothing."""
     return math.fsum(values) / len(values) if values else None
-
-
-def drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, float]:
-    """Return how many samples each labelled one stands for; {} unless all were drawn by strata.
-
-    Where changed answers lack labels, a labelled one of them stands for as many as others do.
-    """
-    members = list(members_of(result, human, Scale.of(result.info, human)))
-    saved = saved_draws(result.info)
-    strata = strata_of(members, human, saved) if human.draws else ""
-    labelled = [any(label.digest == member.digest for label in member.labels) for member in members]
-    if labelled != [member.is_labelled for member in members]:
-        return NOTHING
-    if not isinstance(strata, str):
-        return _weights(strata)
-    if any(draw.strata for draw in human.draws) and not without_record(
-        members, [*human.draws, *saved]
-    ):
-        parts = parts_of(members, human, saved)
-        few = [part for key, part in parts.items() if CHANGED in key and is_short(part)]
-        odd = [one.sample_id for part in few for one in part if one.is_labelled]
-        mean = len(members) / sum(labelled) if any(labelled) else 1.0
-        sure = (part for part in parts.values() if part not in few)
-        return _weights(sure) | dict.fromkeys(odd, mean)
-    return NOTHING
-
-
-def _weights(parts: Iterable[Sequence[Member]]) -> dict[str, float]:
-    """Return how many samples of its part each labelled one stands for."""
-    found: dict[str, float] = {}
-    for part in parts:
-        names = [one.sample_id for one in part if one.is_labelled]
-        found |= {name: len(part) / len(names) for name in names}
-    return found

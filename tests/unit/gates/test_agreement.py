@@ -12,6 +12,7 @@ import pytest
 from pytest_rageval.gates.agreement import AgreementSpec, ends_of_coefficient
 from pytest_rageval.gates.base import GateOptionError, make_gates
 from pytest_rageval.model import (
+    CHOSEN,
     RANDOM,
     Draw,
     GateResult,
@@ -74,12 +75,21 @@ def test_a_bias_with_a_bound_from_below_has_a_direction(result: Result) -> None:
         assert found.outcome == outcome
 
 
-@pytest.mark.parametrize(("both", "outcome"), [(9, "failed"), (10, "passed")])
+@pytest.mark.parametrize(
+    ("both", "lost", "outcome"),
+    [(9, "", "failed"), (10, "", "passed"), (10, "answer", "failed"), (10, "score", "failed")],
+)
 def test_people_agree_only_on_what_two_of_them_labelled(
-    result: Result, both: int, outcome: str
+    result: Result, both: int, lost: str, outcome: str
 ) -> None:
-    """F3: whatever number one of them labelled; some are good, some bad, so that alpha is 1."""
+    """F3: whatever number one of them labelled; some are good, some bad, so that alpha is 1.
+
+    An answer that has changed since, or that has no score, does not count.
+    """
     given = rated([(1.0, 1.0), (0.0, 0.0)] * 11)
+    if lost:
+        fields = {"answer": "new"} if lost == "answer" else {"scores": {"judge": None}}
+        given["samples"][0] = replace(given["samples"][0], **fields)
     for name in list(given["labels"])[:both]:
         (one,) = given["labels"][name]
         given["labels"][name] = [one, replace(one, annotator="bob")]
@@ -112,6 +122,38 @@ def test_a_new_row_makes_no_label_stand_for_less(result: Result, more: int) -> N
     (gate,) = make_gates({"judge": {"agreement": {"specificity": 0.5}}}, run.info)
     found = gate.check(run)
     assert (found.outcome, found.observed) == ("failed", pytest.approx(0.4))
+
+
+def test_chosen_labels_beside_drawn_ones_are_said_to_take_their_weights(result: Result) -> None:
+    """F3: of ranks, and of draws without strata, there is nothing to say.
+
+    Nothing hangs on the draw then: without its record, the figure is the same.
+    """
+    given = rated([*TWENTY, (1.0, 0.0), (1.0, 0.0)])
+    (chosen,), _ = given["labels"]["s20"], given["labels"].pop("s21")
+    for code, said in (("s-a", "1 labelled answer chosen by a person"), (RANDOM, "")):
+        draw = Draw({f"s{at}": NOW for at in range(22)}, {f"s{at}": code for at in range(22)})
+        labels = {
+            name: [replace(one, drawn=code) for one in views]
+            for name, views in given["labels"].items()
+        }
+        labels["s20"] = [replace(chosen, drawn=CHOSEN)]
+        human = HumanLabels("judge", (0.0, 1.0), "l.csv", labels, [draw])
+        run = result(given["samples"], JUDGE, human=(human,))
+        options = {"judge": {"agreement": {"kappa": 0.1, "auc": 0.1}}}
+        kappa, auc = (gate.check(run) for gate in make_gates(options, run.info))
+        assert said in kappa.message
+        assert ("chosen" in kappa.message) == bool(said)
+        assert "chosen" not in auc.message
+        human = replace(human, draws=())
+        lost = result(given["samples"], JUDGE, human=(human,))
+        assert make_gates(options, lost.info)[0].check(lost) == kappa
+        # A sample without a weight is in no stratum: it takes none away.
+        given["samples"][20] = replace(given["samples"][20], sample_weight=0.0)
+        human = replace(human, draws=[draw])
+        run = result(given["samples"], JUDGE, human=(human,))
+        assert "chosen" not in make_gates(options, run.info)[0].check(run).message
+        given["samples"][20] = replace(given["samples"][20], sample_weight=1.0)
 
 
 def test_the_lower_end_of_an_interval_is_a_gate_of_its_own(result: Result) -> None:

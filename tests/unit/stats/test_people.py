@@ -325,17 +325,65 @@ def test_a_difference_needs_the_strata_of_its_labels(result: Result) -> None:
     assert "draws.json" in found.why
 
 
-def test_agreement_weighs_labels_that_were_drawn_by_strata(result: Result) -> None:
-    """F3: ten of 20 that the judge accepts, ten of 80 that it rejects; it is wrong about half.
+def by_strata() -> tuple[list[SampleResult], dict[str, list[Label]], Draw]:
+    """Return ten labels of 20 answers that the judge accepts, ten of 80 that it rejects.
 
-    People reject 5 labels of the 20 (for 10 samples) and 5 of the 80 (for 40): specificity 40/50.
+    It is wrong about half: people reject 5 labels of the 20 (for 10 samples) and 5 of the 80 (for
+    40), so that specificity is 40/50.
     """
     digests = {f"s{at}": digest("now") for at in range(100)}
     codes = {f"s{at}": "s-a" if at < 20 else "s-b" for at in range(100)}
     labels: dict[str, list[Label]] = labelled({at: float(at % 2) for at in range(10)}, "s-a")
     labels |= labelled({at: float(at % 2) for at in range(20, 30)}, "s-b")
-    run = result(judged([1.0] * 20 + [0.0] * 80), JUDGE)
-    found = agreement_of(run, people(labels, draws=[Draw(digests, codes)]))
-    assert found.confusion == ((5, 5), (5, 5))
-    assert found.specificity == pytest.approx(40 / 50)
-    assert found.sensitivity == pytest.approx(10 / 50)
+    return judged([1.0] * 20 + [0.0] * 80), labels, Draw(digests, codes)
+
+
+def test_agreement_weighs_labels_that_were_drawn_by_strata(result: Result) -> None:
+    """F3: one new row, which has no label, changes nothing."""
+    samples, labels, draw = by_strata()
+    for rows in (samples, [*samples, SampleResult("new", 100, answer="x", scores={"judge": 1.0})]):
+        found = agreement_of(result(rows, JUDGE), people(labels, draws=[draw]))
+        assert found.confusion == ((5, 5), (5, 5))
+        assert found.specificity == pytest.approx(40 / 50)
+        assert found.sensitivity == pytest.approx(10 / 50)
+
+
+@pytest.mark.parametrize(
+    ("changed", "specificity"),
+    [
+        # 19 of the 20 are left with nine labels, of which people reject four.
+        ({"s0": None}, 40 / (40 + 4 * 19 / 9)),
+        # One label of two changed answers weighs as the mean of the others: 98 samples, 20 labels.
+        ({"s10": 0.0, "s11": None}, 40 / (40 + 5 * 18 / 10 + 98 / 20)),
+    ],
+)
+def test_strata_weigh_where_some_answers_have_changed(
+    result: Result, changed: Mapping[str, float | None], specificity: float
+) -> None:
+    """F3: also where these have too few labels for a corrected mean."""
+    samples, labels, draw = by_strata()
+    rows = [replace(one, answer="new") if one.sample_id in changed else one for one in samples]
+    for name, value in changed.items():
+        if value is not None:
+            labels[name] = [Label(value, "ann", RANDOM, digest("new"))]
+    run, human = result(rows, JUDGE), people(labels, draws=[draw])
+    assert agreement_of(run, human).specificity == pytest.approx(specificity)
+    assert corrected_of(run, human).mean is None
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_labels_whose_strata_are_lost_have_no_figures_that_weigh(
+    result: Result, stale: bool
+) -> None:
+    """F3: unweighed ones would be surer than the data; ranks weigh none."""
+    samples, labels, _ = by_strata()
+    rows = [replace(samples[0], answer="new"), *samples[1:]] if stale else samples
+    found = agreement_of(result(rows, JUDGE), people(labels))
+    for name in ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2", "bias"):
+        ends = [getattr(found, f"{name}{end}") for end in ("", "_low", "_high")]
+        assert ends == [None] * 3
+        assert "no draws.json beside them has their sizes (no s-a, s-b)" in found.why[name]
+    assert found.auc is not None
+    # Where all are labelled, none has to be weighed.
+    whole = labelled({at: float(at % 2) for at in range(100)}, "s-a")
+    assert agreement_of(result(samples, JUDGE), people(whole)).specificity == 40 / 50
