@@ -192,7 +192,9 @@ def beside_number(path: YamlPath, present: Any, value: Any) -> Any:
     if not (is_bound and is_number and isinstance(present, dict)):
         return value
     kept = {key: part for key, part in present.items() if key not in _ENDS}
-    return {**kept, "value": value} if kept else value
+    others = {key for key in kept if not str(key).startswith("x-")} - OF_MEAN
+    end = "mean" if others and not path[at:] else "value"  # beside another check
+    return {**kept, end: value} if kept else value
 
 
 def metric_step(path: YamlPath) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Final, TypeVar, overload
 
 from pytest_rageval.errors import shorten, unknown_name
@@ -119,8 +119,13 @@ def declaration_of(found: object) -> Declaration:
         for name, kinds in _KINDS.items()
         if isinstance(value := getattr(found, name, None), kinds)
     }
-    said = json_plain(getattr(found, "higher_is_better", None), lambda _: None)
-    known["higher_is_better"] = said if isinstance(said, int | float | str) else None
+    # But of this one, everything else is refused: in silence, higher would be better.
+    said = getattr(found, "higher_is_better", None)
+    if inspect.ismemberdescriptor(said):  # of a class with slots: a dataclass knows what is in it
+        of_class = getattr(found, "__dataclass_fields__", {}).get("higher_is_better")
+        said = getattr(of_class, "default", MISSING)
+        said = None if said is MISSING else said
+    known["higher_is_better"] = None if callable(said) else said
     return Declaration(**known)
 
 

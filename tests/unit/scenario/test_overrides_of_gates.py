@@ -105,6 +105,8 @@ def test_a_metric_of_ones_own_is_not_the_one_with_that_alias(own: str, section: 
         ("{f1: {lower_bound: 0.8}}", "f1={min: 0.1}", {"f1": {"min": 0.1}}),
         ("{f1: {lower_bound: 0.8}}", "f1.lower_bound=0.1", {"f1": {"lower_bound": 0.1}}),
         ("{f1: {lower_bound: 0.8}}", "f1.mean=0.1", {"f1": {"lower_bound": 0.8, "mean": 0.1}}),
+        # A check of a plugin, or none: the number is not told to be one.
+        ("{f1: {own: 0.5, x-a: 1}}", "f1=0.2", {"f1": {"own": 0.5, "x-a": 1, "mean": 0.2}}),
         ("{by: {lang: {f1: {min: 0.5}}}}", "by.lang.f1=0.1", {"by": {"lang": {"f1": 0.1}}}),
         # What else a bound has, beside a number.
         *(
@@ -160,6 +162,7 @@ def test_a_number_leaves_every_other_check_alone(check: str, tmp_path: Path) -> 
             {"max_flip": 0.1, "not_applicable": 0.3, "value": 0.5},
         ),
         ("{mean: {min: 0.4, x-a: 1}}", "=0.5", {"mean": {"x-a": 1, "value": 0.5}}),
+        ("{min: 0.4, x-a: 1}", "=0.5", {"x-a": 1, "value": 0.5}),
         (
             "{lower_bound: {min: 0.4, confidence: 0.99}}",
             ".lower_bound=0.5",

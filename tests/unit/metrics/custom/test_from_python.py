@@ -6,6 +6,7 @@ import asyncio
 import functools
 import math
 import sys
+from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import pytest
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 from pytest_rageval.clients.errors import BudgetError
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, Models, ScoringContext
-from pytest_rageval.metrics.custom.declaration import Declaration, metric
+from pytest_rageval.metrics.custom.declaration import Declaration, declaration_of, metric
 from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
 from pytest_rageval.metrics.custom.signature import CustomMetricError
 from pytest_rageval.model import Sample, Score
@@ -281,16 +282,32 @@ class TestWhatIsSaid:
 
     def test_higher_is_better_is_true_or_false_in_code_too(self) -> None:
         """0 and "no" meant the higher the better: a maximum was held as a minimum."""
-        for said in (0, "no", 0.0):
+        numpy = pytest.importorskip("numpy")
+        for said in (0, "no", 0.0, numpy.int64(0), {}, [False], property(lambda self: False)):
             own = type("Own", (Tone,), {"higher_is_better": said})
             assert "higher_is_better: expected True or False" in refusal(own)
             assert "higher_is_better: expected" in refusal(metric(higher_is_better=said)(length))  # type: ignore[arg-type]
             del length.__rageval_metric__  # type: ignore[attr-defined]
-        numpy = pytest.importorskip("numpy")
         own = type("Own", (Tone,), {"higher_is_better": numpy.False_})
         assert defined(own).info.higher_is_better is False
         own = type("Own", (Tone,), {"higher_is_better": lambda self: False})
         assert defined(own).info.higher_is_better is True
+        own = type("Own", (Tone,), {"higher_is_better": property(lambda self: False)})
+        assert defined(own, higher_is_better=False).info.higher_is_better is False
+
+    def test_a_class_with_slots_says_what_is_better_as_another_does(self) -> None:
+        """A slot is no Boolean: its default is, of which a dataclass knows."""
+        for said in (True, False):
+            own = make_dataclass(
+                "Own", [("higher_is_better", bool, said)], bases=(Tone,), slots=True
+            )
+            assert defined(own).info.higher_is_better is said
+        wrong = make_dataclass("Own", [("higher_is_better", int, 0)], bases=(Tone,), slots=True)
+        assert "higher_is_better: expected True or False, found 0" in refusal(wrong)
+        silent = make_dataclass("Own", [("higher_is_better", bool)], bases=(Tone,), slots=True)
+        plain = type("Own", (Tone,), {"__slots__": ("higher_is_better",)})
+        for own in (silent, plain):
+            assert declaration_of(own).higher_is_better is None
 
     def test_lower_is_better_is_an_option_only_where_the_code_names_it(self) -> None:
         """The code took it with ** and the higher was the better."""
