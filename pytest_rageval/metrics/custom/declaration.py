@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeVar, overload
 
 from pytest_rageval.errors import shorten, unknown_name
@@ -121,11 +121,7 @@ def declaration_of(found: object) -> Declaration:
     }
     # But of this one, everything else is refused: in silence, higher would be better.
     said = getattr(found, "higher_is_better", None)
-    if inspect.ismemberdescriptor(said):  # of a class with slots: a dataclass knows what is in it
-        of_class = getattr(found, "__dataclass_fields__", {}).get("higher_is_better")
-        said = getattr(of_class, "default", MISSING)
-        said = None if said is MISSING else said
-    known["higher_is_better"] = None if callable(said) else said
+    known["higher_is_better"] = None if callable(said) or inspect.ismemberdescriptor(said) else said
     return Declaration(**known)
 
 

@@ -78,6 +78,9 @@ def define_metric(
             "rename the parameter"
         )
     declared = declared.over(declaration_of(found))
+    if inspect.isclass(found):  # the default of its constructor, which scenarios cannot change
+        by_default = binding.options.defaults.get("higher_is_better")
+        declared = declared.over(Declaration(higher_is_better=by_default))
     if (kind := _dbgpt_kind(found)) is not None:
         declared = declared.over(Declaration(needs=_NEEDS[kind]))
     info = info_of(declared, binding.signature, declared.name or name, shown)

@@ -10,7 +10,7 @@ from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 
 from pytest_rageval.clients.errors import BudgetError
 from pytest_rageval.errors import RagevalError
@@ -295,13 +295,19 @@ class TestWhatIsSaid:
         own = type("Own", (Tone,), {"higher_is_better": property(lambda self: False)})
         assert defined(own, higher_is_better=False).info.higher_is_better is False
 
-    def test_a_class_with_slots_says_what_is_better_as_another_does(self) -> None:
-        """A slot is no Boolean: its default is, of which a dataclass knows."""
+    def test_the_default_of_a_constructor_says_what_is_better(self) -> None:
+        """A slot is no Boolean, and a class of pydantic has no such attribute."""
         for said in (True, False):
-            own = make_dataclass(
-                "Own", [("higher_is_better", bool, said)], bases=(Tone,), slots=True
-            )
-            assert defined(own).info.higher_is_better is said
+            field: Any = [("higher_is_better", bool, said)]
+            slots = make_dataclass("Own", field, bases=(Tone,), slots=True)
+            typed = create_model("Own", __base__=(BaseModel, Tone), higher_is_better=(bool, said))
+
+            class Given(Tone):
+                def __init__(self, *, higher_is_better: bool = said) -> None:
+                    pass
+
+            for own in (slots, typed, Given):
+                assert defined(own).info.higher_is_better is said
         wrong = make_dataclass("Own", [("higher_is_better", int, 0)], bases=(Tone,), slots=True)
         assert "higher_is_better: expected True or False, found 0" in refusal(wrong)
         silent = make_dataclass("Own", [("higher_is_better", bool)], bases=(Tone,), slots=True)
