@@ -37,7 +37,7 @@ from pytest_rageval.metrics.holes import (
     recall_between,
     reciprocal_rank_between,
 )
-from pytest_rageval.model import MAX_GRADE, Sample, Score
+from pytest_rageval.model import MAX_GRADE, NO_IDS_FOUND, Sample, Score
 
 _IDS = frozenset({"retrieved_ids", "reference_ids"})
 _CONTEXTS = frozenset({"contexts", "reference_contexts"})
@@ -151,7 +151,9 @@ class RankingMetric:
         reason = self._why_not(sample)
         if reason or self.of_hits is None:  # without of_hits there is a reason; mypy asks
             return Score(self.name, None, reason=reason)
-        return Score(self.name, self.of_hits(find_hits(sample, self.options.match), self.options.k))
+        value = self.of_hits(find_hits(sample, self.options.match), self.options.k)
+        ids_come_first = self.options.on == "auto" and sample.reference_ids is not None
+        return Score(self.name, value, reason=NO_IDS_FOUND if ids_come_first else "")
 
     def _why_not(self, sample: Sample) -> str:
         """Return why the contexts of ``sample`` cannot be compared, "" if they can."""

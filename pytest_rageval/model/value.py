@@ -88,6 +88,9 @@ FAILED_CONTROLS: Final = "control rows: "
 EMPTY_ANSWER: Final = "empty answer"
 """The reason of a score that was given to an empty answer without asking a model."""
 
+NO_IDS_FOUND: Final = "ids are expected, and none were retrieved"
+"""The reason of a score of contexts whose metric compares ids first."""
+
 REPEATS: Final = "repeats"
 """The name under which the details of a score hold the values of every repeat."""
 

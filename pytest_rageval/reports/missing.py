@@ -9,6 +9,7 @@ from pytest_rageval.metrics import is_of_nuggets
 from pytest_rageval.model import (
     EMPTY_ANSWER,
     NO_CONTROLS,
+    NO_IDS_FOUND,
     NOT_ASKED,
     TARGET,
     MetricSummary,
@@ -135,6 +136,10 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
         yield from _unscored(result, name, metric)
     if left := applicable(result.samples, name):
         yield Remark(f"*: {left}")
+    instead = sum(sample.reasons.get(name) == NO_IDS_FOUND for sample in result.samples)
+    if instead:
+        text = f"* compared contexts on {instead} of {len(result.samples)} samples"
+        yield Remark(text, NO_IDS_FOUND)
     if counts := reply_counts(result.samples, name):
         yield Remark(f"*: {replies_text(counts)}")
 

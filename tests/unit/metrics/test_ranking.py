@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,10 @@ def test_ids_come_first_unless_told_otherwise() -> None:
     assert score("mrr", both).value == 1 / 2
     assert score("mrr", both, on="ids").value == 1 / 2
     assert score("mrr", both, on="contexts").value == 1.0
+    assert score("mrr", both, on="contexts").reason == ""
+    lost = replace(both, retrieved_ids=None)
+    assert score("mrr", lost).value == 1.0
+    assert score("mrr", lost).reason == "ids are expected, and none were retrieved"
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,15 @@ def test_what_several_metrics_failed_at_is_told_once(result: Made) -> None:
     assert line == "f1, em, acc do not apply to 1 of 1 samples, for instance: no gold"
 
 
+def test_contexts_that_are_compared_in_place_of_ids_are_told(result: Made) -> None:
+    """A target that no longer returns ids is measured by its texts."""
+    scores = {"mrr": 1.0, "recall": 1.0}
+    lost = dict.fromkeys(scores, "ids are expected, and none were retrieved")
+    rows = [SampleResult("a", 0, scores=scores, reasons=lost), SampleResult("b", 1, scores=scores)]
+    (line,) = map(str, RunView(result(rows, *map(MetricColumn, scores))).missing)
+    assert line.startswith("mrr, recall compared contexts on 1 of 2 samples, for instance: ids are")
+
+
 Made = Callable[..., ScenarioResult]
 
 

@@ -413,6 +413,8 @@ const MISSING_WORDS = [
   [/^(\d+) of (\d+) samples (?:is|are) not answered$/, "$2 个样本中有 $1 个没有回答"],
   [/^the judge was given up: (.+) not asked on (\d+) of (\d+) samples$/, "裁判已停用：$3 个样本中有 $2 个未评测 $1"],
   [/^(.+) failed on (\d+) of (\d+) samples$/, "$3 个样本中有 $2 个的 $1 出错"],
+  [/^(.+?) compared contexts on (\d+) of (\d+) samples$/, (_, names, n, of) => `${inARow(names)} 在 ${of} 个样本中的 ${n} 个上比较的是文本`],
+  [/^ids are expected, and none were retrieved$/, "应按 id 比较，但没有检索到 id"],
   [/^(.+?) (?:does|do) not apply to (\d+) of (\d+) samples$/, (_, names, n, of) => `${inARow(names)} 不适用于 ${of} 个样本中的 ${n} 个`],
   [/^of (\d+) answers: (?=\d+ )/, "$1 个回答中："],
   [/(\d+) not classified by the judge/, "裁判未说明是否拒答 $1 个"],
