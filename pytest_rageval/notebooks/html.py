@@ -115,8 +115,7 @@ def _remarks(view: RunView) -> Iterator[str]:
         yield "a partial run: the figures are of the samples that ran, and no gate is decided"
     if result.info.overridden:
         yield f"overridden: {', '.join(result.info.overridden)}"
-    others = (part for part in view.missing if not (part.is_error and result.is_red))
-    yield from (*map(str, others), *view.people, *view.causes)
+    yield from (*map(str, view.remarks), *view.people, *view.causes)
     yield from (*result.info.warnings, *result.info.remarks)
 
 
@@ -161,15 +160,17 @@ def _word(gate: GateResult) -> str:
 
 
 def _comparison(compared: ComparedRun) -> Markup:
-    """Return the metrics against a baseline."""
+    """Return the metrics against a baseline, and what is to be said of that."""
     rows = []
     for metric in compared.metrics:
         *means, _, p_adjusted = metric.texts
         rows.append((shorten(metric.name, _TITLE_WIDTH), *means, p_adjusted, metric.word))
     baseline = shorten(compared.baseline, _TITLE_WIDTH)
-    return table(
-        (f"compared with {baseline}", "A", "B", "A - B", "p (adjusted)", ""), _cut_rows(rows)
-    )
+    head = (f"compared with {baseline}", "A", "B", "A - B", "p (adjusted)", "")
+    what = f"A this run, B {baseline}, {compared.test}"
+    told = [what, *compared.remarks, *compared.unpaired]
+    lines = listed(shorten(line, _LINE_WIDTH) for line in told)
+    return joined((table(head, _cut_rows(rows)), lines))
 
 
 def _wrong(view: RunView) -> Markup:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
+from pytest_rageval.errors import listed
 from pytest_rageval.model import (
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -45,6 +46,7 @@ from pytest_rageval.stats.wording import (
     figure,
     interval,
     p_figure,
+    remark_of,
     sample_text,
     verdict_word,
 )
@@ -55,6 +57,7 @@ HEADS = ("mean", "95 % interval", "letters", "to the best", "p (max-T)")
 """The heads of the columns beside the variant's name."""
 
 _MOST_DISAGREEMENTS: Final = 3
+_UNPAIRED: Final = 5
 _UNSCORED: Final = [("unscored", "failed")]
 """The verdicts of a scenario without gates where scores are missing: that is said in words."""
 
@@ -136,6 +139,11 @@ class RunView:
         return list(missing_in(self.result))
 
     @cached_property
+    def remarks(self) -> Sequence[Remark]:
+        """What is missing but for the errors of a red run, with which its outputs begin."""
+        return [part for part in self.missing if not (part.is_error and self.result.is_red)]
+
+    @cached_property
     def people(self) -> Sequence[str]:
         """For each metric with labels how well it agrees, then the most surprising samples.
 
@@ -208,6 +216,23 @@ class ComparedRun:
         from pytest_rageval.reports.needed_rows import rows_of_comparison
 
         return rows_of_comparison(self.result.info, self.figures)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be said of its metrics beside their verdicts, then the ``needed_rows``."""
+        said = ((metric.name, remark_of(metric.figures)) for metric in self.metrics)
+        told = [f"{name}: {remark}" for name, remark in said if remark]
+        return [*told, self.needed_rows] if self.needed_rows else told
+
+    @property
+    def unpaired(self) -> list[str]:
+        """The samples that one of the runs lacks, but those that a partial run leaves out."""
+        of_baseline = self.figures.only_b if self.result.complete else ()
+        return [
+            f"{counted(len(ids), 'sample')} only in {run}: {listed(ids, _UNPAIRED)}"
+            for run, ids in (("this run", self.figures.only_a), (self.baseline, of_baseline))
+            if ids
+        ]
 
     @cached_property
     def changes(self) -> Sequence[Change]:

@@ -222,9 +222,7 @@ def _means(view: RunView) -> Iterator[str]:
     ]
     yield from ("", *_fitting(lines, _ROOM_LIST))
     yield f"- **weighted_score: {mean}**"
-    # The summary of a red run begins with the errors.
-    others = [part for part in view.missing if not (part.is_error and view.result.is_red)]
-    missing = [f"- {cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in others]
+    missing = [f"- {cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in view.remarks]
     if fitting := _fitting(missing, _ROOM_LIST):
         yield from ("", *fitting)
 

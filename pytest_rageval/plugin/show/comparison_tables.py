@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_rageval.engine.verdict.decide import VariantComparison
-from pytest_rageval.errors import listed, shorten
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
     Line,
@@ -31,11 +31,9 @@ from pytest_rageval.stats.wording import (
     correction_name,
     counted,
     interval_name,
-    remark_of,
 )
 from pytest_rageval.text.printable import cells, one_line, pad
 
-_LISTED = 5
 _ERROR_WIDTH = 300
 _GAP = "  "
 _NARROWEST = 8
@@ -48,7 +46,7 @@ def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
     ``column`` is the width of the names in the table above.
     """
     for compared in view.compared:
-        yield from _against(compared, column, width, whole=view.result.complete)
+        yield from _against(compared, column, width)
 
 
 def variants_heading(found: VariantComparison) -> str:
@@ -84,27 +82,22 @@ def variant_lines(
         yield ((f"variants  {one_line(page)}", "red"),)
 
 
-def _against(compared: ComparedRun, column: int, width: int, *, whole: bool) -> Iterator[Line]:
+def _against(compared: ComparedRun, column: int, width: int) -> Iterator[Line]:
     """Yield the table for one baseline.
 
     If its lines are longer than ``width``, each metric has two: its figures, then interval and
-    p-values. ``whole``: all cases ran.
+    p-values.
     """
     comparison, rows = compared.figures, compared.metrics
-    baseline = one_line(comparison.baseline)
     yield (("", ""),)
-    yield from prose(f"A this run, B {baseline}, {compared.test}", width)
+    yield from prose(f"A this run, B {one_line(compared.baseline)}, {compared.test}", width)
     wide = list(_wide(comparison, rows, column))
     fits = all(cells(plain(line)) <= width for line in wide)
     yield from wide if fits else _narrow(comparison, rows, width)
-    for row in rows:
-        if remark := remark_of(row.figures):
-            yield from prose(f"{one_line(row.name)}: {remark}", width)
-    if compared.needed_rows:
-        yield from prose(one_line(compared.needed_rows), width)
-    yield from _unpaired("only in this run", comparison.only_a, width)
-    if whole:  # a partial run lacks samples of B on purpose
-        yield from _unpaired(f"only in {baseline}", comparison.only_b, width)
+    for remark in compared.remarks:
+        yield from prose(one_line(remark), width)
+    for line in compared.unpaired:
+        yield from prose(one_line(line), width, "yellow")
 
 
 def _verdict(row: ComparedMetric) -> tuple[str, str]:
@@ -142,12 +135,6 @@ def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) 
         yield from named(row.name, column, ((f"{a:<6} {b:<6} {diff:<7} ", ""), _verdict(row)))
         ends = change_interval(row.figures.ci_low, row.figures.ci_high)
         yield ((f"  {ends:<17} {p:<8} {p_adjusted:<9} n {row.figures.n}", ""),)
-
-
-def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Line]:
-    if sample_ids:
-        count, some = len(sample_ids), listed(map(one_line, sample_ids), _LISTED)
-        yield from prose(f"{counted(count, 'sample')} {where}: {some}", width, "yellow")
 
 
 def _table(ranking: Ranking, width: int) -> Iterator[Line]:

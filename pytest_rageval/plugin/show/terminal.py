@@ -275,8 +275,7 @@ def _notes(view: RunView, width: int) -> Iterator[Line]:
     """Yield what people and causes say of the figures, and what is missing in them."""
     for line in (*view.people, *view.causes):
         yield from prose(line, width)
-    # Of a red run, the head says the errors.
-    for missing in (part for part in view.missing if not (part.is_error and view.result.is_red)):
+    for missing in view.remarks:
         yield ((shorten(printable(" ".join(str(missing).split())), 200), "yellow"),)
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.tokens import estimate_tokens
 from pytest_rageval.errors import Problem, UserError, shorten
-from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
+from pytest_rageval.model import TOLERANCE, WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
 from pytest_rageval.reports.run_view import RunView, is_bad
 from pytest_rageval.reports.what_is_wrong import WhatIsWrong, WrongAnswer, lowest
 from pytest_rageval.run_paths import run_folder
@@ -140,6 +140,8 @@ COMPARED_METRICS: Final = METRICS // 4
 """How many metrics it has for each of several runs."""
 VARIANTS: Final = 12
 """How many variants a reply has at most."""
+REMARKS: Final = 10
+"""How many remarks a reply has at most."""
 NAME: Final = 200
 """How many characters of a name a reply has at most."""
 _LISTED: Final = 8
@@ -254,7 +256,7 @@ def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
         "gates_failed": [
             {
                 "name": shorten(gate.name, NAME),
-                "observed": rounded(gate.observed),
+                "observed": gate.observed,  # whole, as the bound is that it misses
                 "bound": gate.bound,
                 "message": cut(gate.message, width),
             }
@@ -268,7 +270,7 @@ def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
 
 
 def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
-    """Return what is wrong: why scores are missing, the ``most`` worst samples with the reasons.
+    """Return what is wrong: the errors of a red run, the ``most`` worst samples with the reasons.
 
     Of samples that could not be judged for one and the same reason only the first is there, with
     the number of those ``alike``. Last, how many more failed. Of a run that is not red the worst
@@ -277,7 +279,8 @@ def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
     found = WhatIsWrong(view)
     errors = [cut(error, width) for error in found.errors[:WORST]] or None
     if not view.result.is_red:
-        low = view.worst(could_be_better)[:most]
+        best = view.result.info.weighted_range[1]
+        low = view.worst(lambda sample: could_be_better(sample, best))[:most]
         return {"errors": errors, "worst": [row_of(sample, view, width) for sample in low]}
     answers = found.answers[:most]
     shown = sum(is_bad(answer.sample) + answer.alike for answer in answers)
@@ -296,10 +299,10 @@ def _row_of_answer(answer: WrongAnswer, width: int) -> dict[str, Any]:
     }
 
 
-def could_be_better(sample: SampleResult) -> bool:
-    """Return whether a sample failed, could not be judged, or has not the best score."""
+def could_be_better(sample: SampleResult, best: float) -> bool:
+    """Return whether a sample failed, could not be judged, or is below the ``best`` score."""
     score = sample.weighted_score
-    is_below = sample.outcome != "skipped" and is_scored(score) and score < 1.0
+    is_below = sample.outcome != "skipped" and is_scored(score) and score < best - TOLERANCE
     return is_below or is_bad(sample)
 
 

@@ -10,15 +10,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from pytest_rageval.errors import listed, shorten
 from pytest_rageval.model import ScenarioResult
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.made_questions import made_lines
+from pytest_rageval.reports.missing import Remark
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import point_of
 from pytest_rageval.serving.children import Child, started
 from pytest_rageval.serving.mcp.answers import (
     COMPARED_METRICS,
+    REMARKS,
     VARIANTS,
     WORST,
     compared_of,
@@ -102,6 +105,7 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
 
 _LISTED: Final = 5
 _PAIRS: Final = 12
+_VARIANT: Final = 40  # characters of a variant's name before a remark
 _TERMINAL: Final = 1500
 
 
@@ -134,7 +138,7 @@ class DescribedRun:
             "best": self._best(width),
             "not_run": self._lost or None,
             "problems": [cut(problem, 2 * width) for problem in self._problems()] or None,
-            "remarks": [cut(remark, width) for remark in self._remarks()] or None,
+            **self._remarks(width),
             "terminal": self._terminal(width),
         }
 
@@ -166,9 +170,23 @@ class DescribedRun:
         found = [event["text"] for event in self._ended.events if event["event"] == "problem"]
         return [relative(self._project, text) for text in found[:_LISTED]]
 
-    def _remarks(self) -> list[str]:
-        found = [text for part in self._parts.values() for text in part.remarks()]
-        return list(dict.fromkeys(found))[:_LISTED]
+    def _remarks(self, width: int) -> dict[str, Any]:
+        """Return the first remarks, errors before others, and how many more there are.
+
+        Each is told once, with the variants that it is about unless it is about all.
+        """
+        about: dict[Remark, list[str]] = {}
+        for name, part in self._parts.items():
+            for remark in part.remarks():
+                about.setdefault(remark, []).append(shorten(name, _VARIANT))
+        told = [
+            str(remark) if len(names) == len(self._parts) else f"{listed(names, 2)}: {remark}"
+            for remark, names in sorted(about.items(), key=lambda one: not one[0].is_error)
+        ]
+        return {
+            "remarks": [cut(text, width) for text in told[:REMARKS]] or None,
+            "more_remarks": len(told[REMARKS:]) or None,
+        }
 
     def _terminal(self, width: int) -> str | None:
         """Return the end of what pytest printed, where nothing else says what went wrong."""
@@ -253,18 +271,21 @@ class _Part:
             "cost_usd": found["cost_usd"],
         }
 
-    def remarks(self) -> list[str]:
-        """Return what is odd about a run."""
+    def remarks(self) -> list[Remark]:
+        """Return what to know of a run beside its figures, its errors, and what ``apart`` has."""
         if self._run is None or self.folder is None:
             return []
         about = json.loads((self.folder / "metadata.json").read_text("utf-8"))
-        result = self._run.view.result
-        found = [*islice(made_lines(result), 1), *_weightless(result)]
-        found += [str(warning) for warning in about["warnings"][:_LISTED]]
+        view = self._run.view
+        apart = set(islice(made_lines(view.result), 1, None))
+        found = [part for part in view.remarks if str(part) not in apart]
+        unpaired = [line for run in view.compared for line in run.unpaired]
+        warnings = map(str, about["warnings"])
+        found += map(Remark, [*_weightless(view.result), *unpaired, *warnings])
         usage = self._run.head.run.usage
         if usage and usage.get("calls") and usage.get("cost_usd") is None:
-            found.append("what it cost is not known: no model that was asked has a price")
-        return found
+            found.append(Remark("what it cost is not known: no model that was asked has a price"))
+        return list(dict.fromkeys(found))
 
 
 def _weightless(result: ScenarioResult) -> Iterator[str]:

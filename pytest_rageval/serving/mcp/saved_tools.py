@@ -16,6 +16,7 @@ from pytest_rageval.serving.mcp.answers import (
     METRICS,
     MOST_TOKENS,
     NAME,
+    REMARKS,
     Arguments,
     cause_of,
     cut,
@@ -36,7 +37,6 @@ _PAGE: Final = 20
 _TEXTS: Final = 5
 _STATEMENTS: Final = 12
 _SOURCES: Final = 6
-_REMARKS: Final = 10
 
 _FULL_TOKENS: Final = 8000
 """How long an answer to ``full: true`` may be."""
@@ -256,6 +256,6 @@ def _comparison(names: Mapping[str, str], found: Mapping[str, Any], width: int) 
         "worse": worse,
         "more_worse": (found["fell"] or 0) - len(worse) or None,
         "better": found["better"],
-        "remarks": [cut(remark, width) for remark in found["remarks"][:_REMARKS]],
-        "more_remarks": len(found["remarks"][_REMARKS:]) or None,
+        "remarks": [cut(remark, width) for remark in found["remarks"][:REMARKS]],
+        "more_remarks": len(found["remarks"][REMARKS:]) or None,
     }

@@ -229,6 +229,15 @@ def test_a_comparison_with_a_baseline_is_shown() -> None:
     text = shown(result).text
     assert "compared with bm25.run|" in text
     assert "ndcg@10|0.6363|0.8825|-0.2462|<0.0001|worse|" in text
+    assert "|A this run, B bm25.run, test permutation, alpha 0.05|" in text
+
+
+def test_why_a_comparison_shows_nothing_and_which_rows_it_lacks_is_said(tmp_path: Path) -> None:
+    evaluate({**SCENARIO, "dataset": ROWS[1:]}, write_to=tmp_path)
+    main = tmp_path / "bot" / "latest" / "results.json"
+    text = shown(evaluate({**SCENARIO, "dataset": ROWS[:3], "compare": {"baseline": str(main)}}))
+    assert "|em: 2 pairs cannot reach p < 0.05, whatever the scores; 6 can|" in text.text
+    assert f"|1 sample only in this run: q0|1 sample only in {main}: q3|" in text.text
 
 
 @pytest.mark.parametrize(

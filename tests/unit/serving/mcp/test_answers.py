@@ -103,7 +103,7 @@ def test_failed_gates_are_told_and_the_others_named() -> None:
     found = gates_of([*gates, *others], 100)
     assert found["gates_failed"][0] == {
         "name": "g0",
-        "observed": 0.3333,
+        "observed": 1 / 3,
         "bound": 0.5,
         "message": "m",
     }
@@ -112,22 +112,24 @@ def test_failed_gates_are_told_and_the_others_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "score", "expected"),
+    ("outcome", "score", "best", "expected"),
     [
-        ("failed", 1.0, True),
-        ("error", None, True),
-        ("passed", 0.9, True),
-        ("xfailed", 0.2, True),  # below a tolerated threshold
-        ("passed", 1.0, False),
-        ("passed", None, False),
-        ("skipped", None, False),
+        ("failed", 1.0, 1.0, True),
+        ("error", None, 1.0, True),
+        ("passed", 0.9, 1.0, True),
+        ("xfailed", 0.2, 1.0, True),  # below a tolerated threshold
+        ("passed", 1.0, 1.0, False),
+        ("passed", 2.0, float("inf"), True),  # of a metric without an upper end
+        ("passed", 0.5, 0.5, False),
+        ("passed", None, 1.0, False),
+        ("skipped", None, 1.0, False),
     ],
 )
 def test_what_could_be_better_is_among_the_worst(
-    outcome: Outcome, score: float | None, *, expected: bool
+    outcome: Outcome, score: float | None, best: float, *, expected: bool
 ) -> None:
     """[E25]"""
-    assert could_be_better(SampleResult("a", 0, outcome, weighted_score=score)) is expected
+    assert could_be_better(SampleResult("a", 0, outcome, weighted_score=score), best) is expected
 
 
 def project(root: Path, output: Path | None = None) -> Project:

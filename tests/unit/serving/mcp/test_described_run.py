@@ -80,6 +80,41 @@ def test_questions_that_are_made_are_said_once(tmp_path: Path) -> None:
     assert re.fullmatch(apart, alone["apart"][0])
 
 
+def test_a_green_run_says_which_scores_and_rows_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors first; of a variant with its name. The saved run has one row that this one lacks."""
+    odd = (
+        "def odd(sample):\n    if sample.id == 'b':\n        raise ValueError('none')\n    return 1"
+    )
+    (tmp_path / "odd_metric.py").write_text(f"{odd}\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    rows = [{"id": name, "answer": "yes", "references": ["yes"]} for name in "abcd"]
+    scenario = {"name": "qa", "metrics": ["em", {"use": "odd_metric:odd"}], "dataset": rows}
+    scenario |= {"metric_weights": {"em": 1, "odd": 0}, "gates": {"em": 0.5}}
+    evaluate(scenario, write_to=tmp_path)
+    folder = (tmp_path / "qa" / "latest").resolve()
+    main = tmp_path / "main.json"
+    main.write_bytes((folder / "results.json").read_bytes())
+    new = [*rows[1:], {**rows[0], "id": "e", "skip": "later"}]
+    evaluate({**scenario, "dataset": new, "compare": {"baseline": str(main)}}, write_to=tmp_path)
+    latest = str((tmp_path / "qa" / "latest").resolve())
+    event = {"event": "result", "name": "qa", "variant": "", "folder": latest}
+    found = described(tmp_path, [event])(1000)
+    assert (found["verdict"], found["more_remarks"]) == ("passed", None)
+    failed = "odd failed on 1 of 3 samples, for instance: ValueError: none (odd_metric.py:3)"
+    others = [
+        "1 of 4 samples is skipped and in no figure",
+        "1 sample only in this run: e",
+        f"1 sample only in {main}: a",
+    ]
+    assert found["remarks"] == [failed, *others]
+    old = {**event, "variant": "old", "folder": str(folder)}
+    both = described(tmp_path, [old, {**event, "variant": "new"}])(1000)["remarks"]
+    of_old = failed.replace("3 samples", "4 samples")
+    assert both == [f"old: {of_old}", f"new: {failed}", *(f"new: {line}" for line in others)]
+
+
 def test_each_of_six_variants_shows_a_sample_that_failed(tmp_path: Path) -> None:
     """[E20, E25] Eight of each did."""
     names = [f"v{at}" for at in range(6)]
