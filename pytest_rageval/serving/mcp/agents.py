@@ -45,6 +45,7 @@ from pytest_rageval.serving.verdicts import point_verdict
 
 _PAGE_SIZE: Final = 20
 _PROBLEM_WIDTH: Final = 300
+_PROBLEMS_WIDTH: Final = 600
 
 INSTRUCTIONS: Final = (
     "RAG evaluations of this project: scenarios that pytest runs. Begin with list_scenarios. Runs "
@@ -140,6 +141,7 @@ class _AgentTools:
         self._project = project
         self._runs = ScenarioRuns(project)
         self._entries_read: list[tuple[ScenarioEntry, int]] = []
+        self._problem: str | None = None
 
     async def list_scenarios(self, request: ListArguments, report: Report) -> str:
         """Return a page of the scenarios."""
@@ -156,7 +158,8 @@ class _AgentTools:
         rows = await in_thread(
             lambda: [self._scenario(entry, by_path.get(entry.shown, nothing)) for entry in page]
         )
-        return paged({}, "scenarios", rows, request.offset, len(matching))
+        head = {"problem": self._problem}
+        return paged(head, "scenarios", rows, request.offset, len(matching))
 
     def _scenario(self, entry: ScenarioEntry, outline: Outline) -> dict[str, Any]:
         problem = entry.problem or "\n".join(outline.problems) or None
@@ -209,7 +212,7 @@ class _AgentTools:
             await self._scenarios()
             named = self._named()
         if request.name not in named:
-            pick("scenario", request.name, [entry.name or entry.shown for entry in self._entries])
+            self._pick(request.name, [entry.name or entry.shown for entry in self._entries])
         self._refuse_shared(request.name)
         entry = named[request.name]
         if entry.problem is not None:
@@ -267,12 +270,22 @@ class _AgentTools:
     async def _scenarios(self) -> list[ScenarioEntry]:
         """Return the scenarios below the rootdir, as pytest finds them now."""
         entries, problem, _ = await to_the_end(self._project.scenarios())
+        # What pytest prints last names what it could not collect.
+        self._problem = problem and f"…{relative(self._project, problem)[-_PROBLEMS_WIDTH:]}"
         if problem is not None and not entries:
             raise UserError([Problem("", problem)])
         root = self._project.paths.root
         below = [entry for entry in entries if entry.path.is_relative_to(root)]
         self._entries_read = [(entry, _changed_at(entry.path)) for entry in below]
         return below
+
+    def _pick(self, name: str, known: list[str]) -> None:
+        """Raise UserError for an unknown scenario; it may be where pytest could not look."""
+        try:
+            pick("scenario", name, known)
+        except UserError as error:
+            more = [] if self._problem is None else [Problem("", self._problem)]
+            raise UserError([*error.problems, *more]) from None
 
     async def _find(self, run: str, scenario: str = "") -> tuple[Path, str]:
         """Return the folder or file of a run, and its full name; ``scenario`` is the default."""
@@ -283,7 +296,7 @@ class _AgentTools:
         titles = self._titles
         if of_scenario not in titles:
             known = dict.fromkeys(title for _, title in titles.values())
-            pick("scenario", of_scenario, list(known))
+            self._pick(of_scenario, list(known))
         self._refuse_shared(of_scenario)
         entry, title = titles[of_scenario]
         base = base_of(self._project, entry)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class Files(Project):
     """A project whose scenarios are found without pytest; ``asked`` counts how often."""
 
     asked: Any = None
+    problem: str | None = None
 
     async def scenarios(self) -> FoundScenarios:
         self.asked.append(1)
@@ -34,7 +35,7 @@ class Files(Project):
             for path in sorted(self.folder.glob("*.rageval.yaml"))
             for text in [path.read_text("utf-8")]
         ]
-        return FoundScenarios(entries, None, self.folder)
+        return FoundScenarios(entries, self.problem, self.folder)
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:
         return Outline({})
@@ -259,6 +260,18 @@ def test_a_scenario_outside_of_the_rootdir_is_none(project: Files, tmp_path: Pat
     inner = Files("python", tmp_path, (), RunPaths(tmp_path / "inner"), asked=[])
     (text,) = call(inner, samples("qa/latest"))
     assert text == "unknown scenario 'qa': there is none"
+
+
+def test_where_pytest_could_not_look_is_said_beside_what_it_found(project: Files) -> None:
+    """[E25] And beside an unknown name, which may be there: by the end of what pytest printed."""
+    run(project, "qa")
+    printed = f"{'x' * 9000}\nERROR {project.folder}/b - No module named 'lost'"
+    known = [("list_scenarios", {"contains": "none"}), samples("lost/latest")]
+    listed, refused = call(replace(project, problem=printed), *known)
+    assert json.loads(listed)["problem"].endswith("\nERROR b - No module named 'lost'")
+    assert len(listed) < 700
+    assert refused.startswith("unknown scenario 'lost'. Known: qa\n…x")
+    assert refused.endswith("\nERROR b - No module named 'lost'")
 
 
 @pytest.mark.usefixtures("steady_clock")
