@@ -30,6 +30,7 @@ from pytest_rageval.serving.mcp.ultrarag_figures import (
     score_answers,
     score_run,
 )
+from pytest_rageval.stats.wording import p_figure
 
 _Signatures = Mapping[str, tuple[tuple[str, ...], str]]
 
@@ -202,15 +203,20 @@ def _table(eval_res: Mapping[str, Any]) -> list[str]:
     compared = [value for value in shown.values() if isinstance(value, dict)]
     head = ["metric", *(compared[0] if compared else ["value"])]
     rows = [head] + [
-        [name.removeprefix("avg_"), *map(_cell, found.values() if compared else [found])]
+        [
+            name.removeprefix("avg_"),
+            *(_cell(*cell) for cell in (found if compared else {name: found}).items()),
+        ]
         for name, found in shown.items()
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _cell(value: float) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else f"{value:.4f}"
+def _cell(name: str, value: float) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return p_figure(value) if name == "p_value" else f"{value:.4f}"
 
 
 def _tool(

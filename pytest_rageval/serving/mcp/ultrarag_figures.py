@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,18 +57,19 @@ def score_answers(
 ) -> Figures:
     """Return a list of scores for each metric, then their means as ``avg_<metric>``.
 
-    Nested references are ALCE's answer groups for stringem, and flat for all else, as in data. An
-    answer without references scores 0, as in UltraRAG. Raises UserError for rows that are no
-    pairs, for no rows, and for unknown metrics.
+    Nested references are ALCE's answer groups for stringem, and flat for all else, as in data. As
+    in UltraRAG, an answer without references scores 0, and one with an empty reference has 1.0 by
+    acc and coverem. Raises UserError for rows that are no pairs, for no rows, and for unknown
+    metrics.
     """
     if not answers or len(answers) != len(references):
         raise UserError([Problem("pred_ls", _unpaired(len(answers), len(references)))])
     made = {name: _metric(name, tokenizer="word") for name in _chosen(metrics, OF_ANSWERS)}
     lists: dict[str, list[float]] = {name: [] for name in made}
     for answer, wanted in zip(answers, references, strict=True):
-        groups = tuple((part,) if isinstance(part, str) else tuple(part) for part in wanted)
+        groups = _groups(wanted)
         is_nested = any(not isinstance(part, str) for part in wanted)
-        flat = tuple(reference for group in groups for reference in group)
+        flat = tuple(chain(*groups))
         sample = Sample(
             "", answer=answer, references=flat, reference_groups=groups if is_nested else None
         )
@@ -78,7 +80,7 @@ def score_answers(
             value = metric.score(sample, context).value if flat and value is None else value
             lists[name].append(value or 0.0)
     means = {f"avg_{name}": _mean(scores) for name, scores in lists.items()}
-    return Figures(lists | means, tuple(_without_references(references)))
+    return Figures(lists | means, tuple(_odd_references(references)))
 
 
 def score_run(
@@ -133,15 +135,21 @@ def compare_runs(
     return Figures(found, tuple(dict.fromkeys((*remarks, *more))))
 
 
-def _without_references(references: Sequence[Sequence[str | Sequence[str]]]) -> Iterator[str]:
-    rows = [f"gt_ls[{at}]" for at, wanted in enumerate(references) if not any(wanted)]
-    if rows:
-        verb = (
-            "row has no references and scores"
-            if len(rows) == 1
-            else "rows have no references and score"
-        )
-        yield f"{len(rows):,} {verb} 0: {listed(rows, _LISTED)}"
+def _groups(wanted: Sequence[str | Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    return tuple((part,) if isinstance(part, str) else tuple(part) for part in wanted)
+
+
+def _odd_references(references: Sequence[Sequence[str | Sequence[str]]]) -> Iterator[str]:
+    """Yield which rows have no references, and which have some of which normalising leaves none."""
+    flat = {f"gt_ls[{at}]": [*chain(*_groups(wanted))] for at, wanted in enumerate(references)}
+    none = [row for row, texts in flat.items() if not texts]
+    empty = [row for row, texts in flat.items() if not all(map(normalize_ultrarag, texts))]
+    if none:
+        yield f"{counted(len(none), 'row')} without references, scored 0: {listed(none, _LISTED)}"
+    if empty:
+        found = "a reference of which normalising leaves nothing, so that acc and coverem find it"
+        rows = f"{counted(len(empty), 'row')} with {found} in any answer"
+        yield f"{rows}: {listed(empty, _LISTED)}"
 
 
 def _unpaired(answers: int, references: int) -> str:

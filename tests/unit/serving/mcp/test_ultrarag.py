@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from pytest_rageval.errors import UserError
-from pytest_rageval.serving.mcp.ultrarag import build
+from pytest_rageval.serving.mcp.ultrarag import _table, build
 from pytest_rageval.serving.mcp.ultrarag_figures import compare_runs, score_answers, score_run
 
 
@@ -45,7 +45,24 @@ def test_rows_without_references_score_0_and_are_named() -> None:
     found = score_answers(["x"] * 8, [["x"], *[[]] * 7], ["em", "f1"])
     assert found.eval_res["avg_f1"] == 1 / 8
     listed = "gt_ls[1], gt_ls[2], gt_ls[3], gt_ls[4], gt_ls[5] and 2 more"
-    assert found.remarks == (f"7 rows have no references and score 0: {listed}",)
+    assert found.remarks == (f"7 rows without references, scored 0: {listed}",)
+
+
+def test_an_empty_reference_is_found_in_any_answer_and_named() -> None:
+    """D10: by UltraRAG's acc and coverem; it was said to score 0, or nothing was said."""
+    found = score_answers(["x"] * 4, [["x"], [""], [[" ", "y"]], ["the"]], ["acc", "coverem", "em"])
+    assert (found.eval_res["acc"], found.eval_res["coverem"]) == ([1.0] * 4, [1.0] * 4)
+    assert found.eval_res["em"] == [1.0, 0.0, 0.0, 0.0]
+    assert found.remarks == (
+        "3 rows with a reference of which normalising leaves nothing, so that acc and coverem find "
+        "it in any answer: gt_ls[1], gt_ls[2], gt_ls[3]",
+    )
+
+
+def test_a_small_p_value_is_not_shown_as_0() -> None:
+    compared = {"A_mean": 1.0, "B_mean": 0.5, "p_value": 1.9e-6, "significant": True}
+    row = _table({"mrr": compared})[1]
+    assert row.split() == ["mrr", "1.0000", "0.5000", "<0.0001", "yes"]
 
 
 @pytest.mark.parametrize(
