@@ -27,7 +27,7 @@ def shown_progress(progress: bool | Progress | None, name: str) -> Iterator[Prog
         yield progress
         return
     stream = sys.stderr
-    if not progress or not (stream.isatty() or "ipykernel" in sys.modules):
+    if not progress or not (stream and (stream.isatty() or "ipykernel" in sys.modules)):
         yield None
         return
     has_tqdm = extras.installed("tqdm")

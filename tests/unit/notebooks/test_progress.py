@@ -34,6 +34,13 @@ def test_a_bar_is_shown_where_tqdm_is_installed(
     assert shown.endswith("\n")
 
 
+def test_without_stderr_no_progress_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under pythonw."""
+    monkeypatch.setattr(sys, "stderr", None)
+    with shown_progress(True, "bot") as progress:
+        assert progress is None
+
+
 def test_a_bar_that_ends_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
     """Also when it is kept, as a traceback keeps it; one that never began has nothing to close."""
     pytest.importorskip("tqdm")
