@@ -118,10 +118,6 @@ class ControlRow:
     sample: Sample
     place: str = ""
 
-    def is_good(self, info: MetricInfo) -> bool:
-        """Return whether the row should get a good score."""
-        return (self.expect == "high") == info.higher_is_better
-
 
 @dataclass(frozen=True, slots=True)
 class ControlSet:
@@ -177,7 +173,7 @@ def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]
     for index, row in enumerate(reader_of(file, where, SECTION).read(file)):
         place = row_place(file.shown, row.line, row.number)
         case = key_map.case(row, index)
-        wrong = case.reason if isinstance(case, InvalidRow) else _wrong_in(case.metadata)
+        wrong = case.reason if isinstance(case, InvalidRow) else _wrong_in(case)
         if wrong:
             problems.append(Problem(place, wrong))
         elif isinstance(case, Sample):
@@ -187,6 +183,7 @@ def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]
         problems.append(Problem(file.shown, f"no rows; {_WANTED}"))
     if not problems:
         problems = [Problem(file.shown, one) for one in chain(*map(_too_few, rows.values()))]
+        problems += chain(*map(_contradicted, rows.values()))
     if problems:
         raise ScenarioError(problems)
     return {metric: ControlSet(OF_A_FILE, _in_turn(given)) for metric, given in rows.items()}
@@ -206,19 +203,22 @@ def row_problems(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Probl
 
 
 _EXPECTS: Final[tuple[Expect, ...]] = get_args(Expect)
+_OF_ROWS: Final = frozenset({"metric", "expect"})
 _WANTED: Final = (
     f"a metric needs {FEWEST} rows or more with expect: high, and as many with expect: low"
 )
 
 
-def _wrong_in(fields: Mapping[str, Any]) -> str | None:
-    metric, expect = fields.get("metric"), fields.get("expect")
+def _wrong_in(sample: Sample) -> str | None:
+    metric, expect = sample.metadata.get("metric"), sample.metadata.get("expect")
     if not isinstance(metric, str) or not metric.strip():
         found = "there is none" if metric is None else f"found {shorten(repr(metric))}"
         return f"metric: expected the name of a metric of the scenario, {found}"
     if expect not in _EXPECTS:
         found = "there is none" if expect is None else f"found {shorten(repr(expect))}"
         return f"expect: expected high or low, what the metric's score should be, {found}"
+    if sample.skip is not None:
+        return "skip: every control row is asked; take the row away, or its skip"
     return None
 
 
@@ -232,6 +232,19 @@ def _too_few(rows: list[ControlRow]) -> Iterator[str]:
             f"metric {shorten(rows[0].metric)!r} has {found}; {_WANTED}: with fewer, a judge that "
             "guesses passes too often"
         )
+
+
+def _contradicted(rows: list[ControlRow]) -> Iterator[Problem]:
+    """Yield a problem for each row of which an equal one before it expects the opposite."""
+    before: dict[str, ControlRow] = {}
+    for row in rows:
+        # A metric of one's own may read fields that are none of a sample.
+        fields = {name: row.sample.metadata[name] for name in row.sample.metadata.keys() - _OF_ROWS}
+        equal = replace(_content(row.sample), metadata=dict(sorted(fields.items())))
+        first = before.setdefault(repr(equal), row)
+        if first.expect != row.expect:
+            message = f"this row is expected {row.expect}, and {first.expect} in {first.place}"
+            yield Problem(row.place, message)
 
 
 def _content(sample: Sample) -> Sample:

@@ -114,14 +114,6 @@ def test_a_set_is_never_edited(number: int) -> None:
     assert found == FROZEN[number], "never edit a set of control rows: add a new one"
 
 
-def test_good_rows_are_low_where_lower_scores_are_better() -> None:
-    first, second = built_in_rows("noise_sensitivity", "en").rows[:2]
-    info = METRIC_REGISTRY.get("noise_sensitivity").info
-    assert (first.expect, first.is_good(info)) == ("high", False)
-    assert (second.expect, second.is_good(info)) == ("low", True)
-    assert first.is_good(METRIC_REGISTRY.get("faithfulness").info)
-
-
 def test_the_language_is_that_of_most_of_the_data() -> None:
     chinese, english = Sample("a", question="谁浇水？"), Sample("b", question="Who?", answer="Me.")
     assert language_of([chinese, english]) == "zh"
@@ -412,7 +404,8 @@ def test_a_row_of_a_file_that_lacks_what_its_metric_needs_is_named(tmp_path: Pat
 def test_everything_that_is_wrong_in_a_file_is_named_with_its_line(tmp_path: Path) -> None:
     good = {"metric": "tone", "expect": "high", "answer": "a"}
     bad = [{**good, "metric": None}, {**good, "expect": "good"}, {"answer": "a", "metric": "tone"}]
-    _file(tmp_path, [good, *bad, [1], {**good, "metric": 7}, {**good, "expect": ["high"]}])
+    odd = [{**good, "expect": ["high"]}, {**good, "skip": "later"}, {**good, "skip": False}]
+    _file(tmp_path, [good, *bad, [1], {**good, "metric": 7}, *odd])
     metric = "metric: expected the name of a metric of the scenario, "
     expect = "expect: expected high or low, what the metric's score should be, "
     assert _refused(tmp_path) == [
@@ -422,7 +415,18 @@ def test_everything_that_is_wrong_in_a_file_is_named_with_its_line(tmp_path: Pat
         "controls.jsonl:5: expected a JSON object, found a list",
         f"controls.jsonl:6: {metric}found 7",
         f"controls.jsonl:7: {expect}found ['high']",
+        "controls.jsonl:8: skip: every control row is asked; take the row away, or its skip",
     ]
+
+
+def test_a_row_that_is_expected_high_and_low_is_refused(tmp_path: Path) -> None:
+    """Unless its fields differ, those of the user's own too."""
+    rows = [*_lines(6, "high"), *_lines(6, "low")]
+    _file(tmp_path, [*rows, {**rows[0], "expect": "low"}])
+    said = "controls.jsonl:13: this row is expected low, and high in controls.jsonl:1"
+    assert _refused(tmp_path) == [said]
+    _file(tmp_path, [*rows, {**rows[0], "expect": "low", "policy": "b"}])
+    assert len(read_rows("controls.jsonl", tmp_path, "s.yaml")["tone"].rows) == 13
 
 
 def test_a_file_with_too_few_rows_is_refused(tmp_path: Path) -> None:
