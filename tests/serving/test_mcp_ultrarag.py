@@ -142,7 +142,7 @@ def test_evaluate_answers_and_writes_its_file(server: Client, folder: Path) -> N
     assert re.fullmatch(r"an\.swers_\d{8}_\d{6}\.json", path.name)
     assert path.read_text("utf-8") == json.dumps(expected, indent=4)
     shown = server.stderr.read_text("utf-8")
-    assert "warning: 1 row has no references and scores 0: gt_ls[2]" in shown
+    assert "warning: 1 row without references, scored 0: gt_ls[2]" in shown
     assert re.search(r"^em +0\.6667\nstringem +0\.5000\nsaved to out/深/an", shown, re.MULTILINE)
     for noise in ("while pytest starts\n", "print\n", "original stdout", "descriptor 1", "child\n"):
         assert noise in shown
