@@ -240,12 +240,15 @@ def _asks(name: str) -> bool:
 
 _ROLES: Final = ("role", "speaker", "from", "type")
 _SAID: Final = ("content", "text", "value")
-_OF_PEOPLE: Final = frozenset({"user", "human", "system", "developer", "tool", "function"})
+_OF_PEOPLE: Final = frozenset({"user", "human"})
+_OF_OTHERS: Final = frozenset({"system", "developer", "tool", "function"})
 _OF_SYSTEMS: Final = frozenset({"assistant", "ai", "model", "agent", "gpt", "bot", "chatbot"})
 
 
 def _turns_of(column: Column) -> Iterator[Column]:
     """Yield the last question of chat messages, and the answer after it where all have one.
+
+    A place where a message of any chat is not a person's has no questions.
 
     >>> chat = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "You."}]
     >>> [(turn.name, turn.cells) for turn in _turns_of(Column("chat", (chat,)))]
@@ -254,24 +257,27 @@ def _turns_of(column: Column) -> Iterator[Column]:
     chats = [cell for cell in column.filled if _is_chat(cell)]
     if not chats or len(chats) < len(column.filled):
         return
-    role = next(key for key in _ROLES if key in chats[0][0])
     said = next(key for key in _SAID if key in chats[0][0])
-    has_answer = {str(chat[-1].get(role)).lower() in _OF_SYSTEMS for chat in chats}
+    has_answer = {_has_role(chat[-1], _OF_SYSTEMS) for chat in chats}
     if len(has_answer) > 1 or (True in has_answer and min(map(len, chats)) == 1):
         return  # some end with the question: no path leads to all of them
     for place in (-2, -1) if True in has_answer else (-1,):
-        cells = (_cell(cell[place].get(said)) if cell else None for cell in column.cells)
         turn = "answer" if place == -1 and True in has_answer else "question"
-        yield Column(f"{column.name}[{place}].{said}", tuple(cells), turn)
+        if turn == "answer" or all(_has_role(chat[place], _OF_PEOPLE) for chat in chats):
+            cells = (_cell(cell[place].get(said)) if cell else None for cell in column.cells)
+            yield Column(f"{column.name}[{place}].{said}", tuple(cells), turn)
 
 
 def _is_chat(cell: Any) -> bool:
     """Return whether a cell is a list of messages, each with a role, and the first with a text."""
     if not isinstance(cell, list) or not all(isinstance(turn, Mapping) for turn in cell):
         return False
-    roles = [{str(turn.get(key)).lower() for key in _ROLES} for turn in cell]
-    has_roles = all(names & (_OF_PEOPLE | _OF_SYSTEMS) for names in roles)
+    has_roles = all(_has_role(turn, _OF_PEOPLE | _OF_SYSTEMS | _OF_OTHERS) for turn in cell)
     return cell != [] and has_roles and any(isinstance(cell[0].get(key), str) for key in _SAID)
+
+
+def _has_role(turn: Mapping[str, Any], roles: frozenset[str]) -> bool:
+    return any(str(turn.get(key)).lower() in roles for key in _ROLES)
 
 
 def _flat(row: Mapping[str, Any], before: str = "", depth: int = _DEPTH) -> Iterator[Any]:

@@ -546,23 +546,33 @@ def test_nothing_else_moves_when_one_field_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "question", "answer"),
-    [("assistant", "chat[-2].content", "chat[-1].content"), ("user", "chat[-1].content", "")],
+    ("roles", "question", "answer"),
+    [
+        (["assistant"], "chat[-2].content", "chat[-1].content"),
+        (["user"], "chat[-1].content", ""),
+        (["human", "gpt"], "chat[-2].content", "chat[-1].content"),
+        (["assistant", "tool", "assistant"], None, "chat[-1].content"),
+        (["assistant", "assistant"], None, "chat[-1].content"),
+        (["tool"], None, ""),
+        (["system"], None, ""),
+    ],
 )
-def test_the_last_question_of_chat_messages(last: str, question: str, answer: str) -> None:
-    """K24: and the answer after it, which may be the gold or what a system said."""
+def test_the_last_question_of_chat_messages(
+    roles: list[str], question: str | None, answer: str
+) -> None:
+    """K24: and the answer after it, gold or a system's; what no person says is no question."""
     rows = [
         {
             "chat": [
                 {"role": "user", "content": f"Is it {at}?"},
                 *([{"role": "user", "content": "And then?"}] * at),
-                {"role": last, "content": f"It is {at}, I think."},
+                *({"role": role, "content": f"It is {at}, I think."} for role in roles),
             ]
         }
         for at in range(3)
     ]
     found = mapped(rows)
-    assert found.fields["question"].column == question
+    assert getattr(found.fields.get("question"), "column", None) == question
     assert {way.column for way in found.ways} == ({answer} if answer else set())
 
 
