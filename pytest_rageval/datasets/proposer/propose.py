@@ -47,8 +47,9 @@ _MARKS_OF_GOLD: Final = frozenset(
 )
 """What marks some passages of a list as the right ones: the others are there to mislead."""
 
-_GRADES: Final = frozenset({"label", "relevance", "relevant", "is_relevant", "rel", "grade"})
-"""Columns that may say so of the passage of a row."""
+_DEGREES: Final = frozenset({"relevance", "rel", "grade"})
+_GRADES: Final = frozenset({"label", "relevant", "is_relevant"}) | _DEGREES
+"""Columns that may say so of the passage of a row; degrees may be more than two."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,10 @@ class _Fields(Answers):
             self.fields[name] = FoundColumn(column, why)
 
     def _mark_of_gold(self, column: str) -> str:
-        """Return what marks some passages of a column as the right ones, "" without such marks."""
+        """Return what marks some passages of a column, not all, as the right ones, "" if nothing.
+
+        A label of more than two classes may be that of the question.
+        """
         names = {
             snake_case(other.name.rpartition(".")[2]): other.name for other in self.table.columns
         }
@@ -170,13 +174,15 @@ class _Fields(Answers):
         flags = (names[one] for one in sorted(_GRADES & names.keys()))
         if flag := next((name for name in flags if self._tells_apart(name)), ""):
             return flag
-        first = self.table[column].filled[0]
-        parts = first if isinstance(first, list) else [first]
+        parts = _parts(self.table[column])
         keys = {str(key) for part in parts if isinstance(part, Mapping) for key in part}
         return min(_MARKS_OF_GOLD & keys, default="")
 
     def _tells_apart(self, column: str) -> bool:
-        return self.table[column].are_flags and len(self.table[column].distinct) == 2
+        cells = self.table[column]
+        if snake_case(column.rpartition(".")[2]) in _DEGREES and cells.is_number:
+            return len(cells.distinct) > 1 and not {"0", "0.0", "false"}.isdisjoint(cells.distinct)
+        return cells.are_flags and len(cells.distinct) == 2
 
     def take_aliases(self) -> None:
         """Take further right answers, as the gold itself where there is no other."""
@@ -187,15 +193,21 @@ class _Fields(Answers):
         self.fields.setdefault(name, FoundColumn(fits[0], "more right answers, by its name"))
 
     def drop_other_ids(self) -> None:
-        """Leave out ids to find that are never among those found: they are of something else."""
+        """Leave out ids to find that are never among those found: they are of something else.
+
+        Under a documented name they are not: then the search finds nothing, which is said.
+        """
         found, wanted = self.fields.get("retrieved_ids"), self.fields.get("reference_ids")
         if found is None or wanted is None or wanted.why == AS_SAID:
             return
         cells = zip(self.table[found.column].cells, self.table[wanted.column].cells, strict=True)
         pairs = [(one, two) for one, two in cells if one is not None and two is not None]
         if {_are_found(one, two) for one, two in pairs} - {None} == {False}:
-            del self.fields["reference_ids"]
             why = f"no id in {wanted.column!r} is ever found in {found.column!r}"
+            if wanted.why == Surely.DOCUMENTED.why:
+                self.notes.append((why, None))
+                return
+            del self.fields["reference_ids"]
             self._note(why, "reference_ids", wanted.column)
 
     def take_id(self) -> None:
@@ -208,7 +220,7 @@ class _Fields(Answers):
                 continue
             if len(cells.distinct) == len(cells.filled):
                 if "id" not in self.fields:
-                    self.fields["id"] = FoundColumn(column, "different in each row")
+                    self.fields["id"] = FoundColumn(column, "different where it is filled")
             elif snake_case(column) == "id" and not self.has_gold:
                 self.fields["reference_ids"] = FoundColumn(
                     column, "the documents to find: it repeats for different questions"
@@ -269,7 +281,7 @@ def could_be(table: Table, name: str) -> Iterator[str]:
     with a question mark. Documents to find may repeat.
     """
     columns = [column for column in table.columns if column.is_text and column.share > SPARSE]
-    columns = [column for column in columns if not any(isinstance(c, dict) for c in _parts(column))]
+    columns = [one for one in columns if not any(isinstance(c, dict) for c in _parts(one, _FEW))]
     if name == "reference_ids":
         yield from (one.name for one in columns if snake_case(one.name) in DOCUMENTS)
         return
@@ -295,8 +307,8 @@ def could_be(table: Table, name: str) -> Iterator[str]:
         yield from (one for one in flags if "gold" in kinds_of(one) and not kinds_of(one) & other)
 
 
-def _parts(column: Column) -> Iterator[Any]:
-    for cell in column.filled[:_FEW]:
+def _parts(column: Column, most: int | None = None) -> Iterator[Any]:
+    for cell in column.filled[:most]:
         yield from cell if isinstance(cell, list) else [cell]
 
 

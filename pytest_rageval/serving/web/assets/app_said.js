@@ -114,7 +114,7 @@ RUN_WORDS.unshift(
   [/^('.+?') holds wrong passages, too \(see ('.+?')\)/, "$1 中也有错误的段落（见 $2）"],
   [/^no id in ('.+?') is ever found in ('.+?')(?=；|$)/, "$1 中的 id 从未出现在 $2 中"],
   [/^more right answers, by its name$/, "更多正确答案，依列名"],
-  [/^different in each row$/, "每行都不同"],
+  [/^different where it is filled$/, "凡填写处都不同"],
   [/^the documents to find: it repeats for different questions$/, "应检索到的文档：不同的问题有相同的值"],
   [/^its own name$/, "列名即字段名"],
   [/^by its name$/, "依列名"],

@@ -524,6 +524,9 @@ def test_lists_of_answers_are_the_gold() -> None:
     [
         {"supporting_facts": (["a", 1], ["b", 0], ["c", 2])},
         {"passages.is_selected": ([0, 1], [1, 0], [0, 1])},
+        {"context": ([{"text": SAID[0]}], [{"text": SAID[1], "is_selected": 0}], SAID[2])},
+        {"relevance": (0, 2, 3)},
+        {"grade": ("3", "1", "0")},
     ],
 )
 def test_passages_that_mislead_are_no_gold(marks: dict[str, Any]) -> None:
@@ -749,6 +752,10 @@ def test_ids_are_held_against_each_other_as_they_are_read(
     """What is never found is of something else: ``gold_id`` may be that of the row's gold."""
     rows = {"question": ASKED, "expected": SAID, "retrieved_doc_ids": found}
     assert ("reference_ids" not in of(**rows, gold_id=expected)) == is_other
+    documented = mapped(rows_of({**rows, "reference_ids": expected}))
+    assert "reference_ids" in documented.fields  # a search that finds nothing
+    said = [("no id in 'reference_ids' is ever found in 'retrieved_doc_ids'", None)]
+    assert list(documented.notes) == (said if is_other else [])
 
 
 def test_checks_in_an_object_of_their_own() -> None:
@@ -781,7 +788,9 @@ def test_a_second_column_of_gold_is_no_answer_if_the_first_is_named() -> None:
 
 
 def test_a_passage_that_is_marked_as_wrong_is_no_gold() -> None:
-    """A label of 1 and 0 beside it says which are to be found."""
+    """A label of 1 and 0 beside it says which are to be found; one of classes, or grades, not."""
+    for marks in ({"label": (0, 1, 2)}, {"relevance": (1, 2, 3)}, {"grade": 0}):
+        assert "reference_contexts" in of(query=ASKED, passage=SAID, **marks)
     rows = rows_of({"query": ASKED, "passage": SAID, "label": (1, 0, 1)})
     found = mapped(rows)
     assert "reference_contexts" not in found.fields
