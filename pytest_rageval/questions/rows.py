@@ -62,18 +62,26 @@ class Known:
     @property
     def ids(self) -> frozenset[str]:
         """The ids of the rows that need not be made."""
-        settled = [row for row in self.rejected if row.get("reason") not in _AGAIN]
-        return frozenset(str(row.get("id")) for row in (*self.rows, *settled))
+        return frozenset(str(row.get("id")) for row in self._settled)
 
     @property
     def filled(self) -> list[Filled]:
-        """The slots that need not be asked for."""
-        settled = [row for row in self.rejected if row.get("reason") not in _AGAIN]
+        """The slots that need not be asked for, also of questions that people took over.
+
+        A row without passages fills none.
+        """
         return [
-            Filled(str(row.get("id")), row["question_type"], _texts(row, PASSAGES))
-            for row in (*self.rows, *settled)
-            if is_by_model(row) and str(row.get("question_type")) in SHARES
+            Filled(str(row.get("id")), row["question_type"], passages)
+            for row in self._settled
+            if (passages := _texts(row, PASSAGES)) and str(row.get("question_type")) in SHARES
         ]
+
+    @property
+    def _settled(self) -> list[Row]:
+        """The rows that need not be made; one in both files once."""
+        ids = {str(row.get("id")) for row in self.rows}
+        rejected = (row for row in self.rejected if str(row.get("id")) not in ids)
+        return [*self.rows, *(row for row in rejected if row.get("reason") not in _AGAIN)]
 
     @property
     def without_nuggets(self) -> list[str]:
@@ -265,7 +273,8 @@ def _answer_of(row: Row) -> str:
     references = row.get("references")
     if row.get("answerable") is False or references is None:
         return ""
-    return references if isinstance(references, str) else " ".join(map(str, references))
+    is_list = isinstance(references, list | tuple)
+    return " ".join(map(str, references)) if is_list else str(references)
 
 
 def _key(question: str) -> str:

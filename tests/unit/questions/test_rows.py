@@ -75,7 +75,19 @@ def test_line_ends_and_a_mark_at_the_start_stay(tmp_path: Path) -> None:
     assert "".join(settled([], known).questions_text(known)) == text
 
 
-def test_a_type_that_is_none_fills_no_slot() -> None:
-    row = {"id": "a", "question_type": ["single"], "made_by": "model", "passages": [LOAN.digest]}
-    assert Known(rows=[row]).filled == []
-    assert [one.id for one in Known(rows=[{**row, "question_type": "single"}]).filled] == ["a"]
+def test_a_row_with_a_type_and_passages_fills_a_slot_whoever_made_it() -> None:
+    """One in both files fills it once; a row of another tool, without passages, fills none."""
+    row = {"id": "a", "question_type": "single", "made_by": "model", "passages": [LOAN.digest]}
+    rows = [{**row, "question_type": ["single"]}, {**row, "passages": []}]
+    assert Known(rows=rows).filled == []
+    of_ann = {**row, "id": "b", "made_by": "Ann"}
+    known = Known(rows=[row, of_ann], rejected=[{**row, "reason": "not_alone"}])
+    assert [one.id for one in known.filled] == ["a", "b"]
+
+
+def test_references_that_are_no_list_are_one_answer() -> None:
+    """They raised a TypeError, after all calls were paid."""
+    rows = [{"id": "a", "question_type": "single", "question": "How many mills?", "references": 5}]
+    made = Outcome(Slot("single", (TOUR,)), MadeQuestion("How many mills?", "5"))
+    found = settled([made], Known(rows=rows))
+    assert [one.reason for one in found.rejected] == ["duplicate"]
