@@ -102,6 +102,13 @@ class _Page(HTMLParser):
         elif self._may_have_heading if self._level else not any(self._hidden.values()):
             self._part.append(data if self._whole == "pre" else _BLANKS.sub(" ", data))
 
+    def parse_html_declaration(self, i: int) -> int:
+        """Return where a declaration ends; an unknown ``<![`` is a comment, as in browsers."""
+        try:
+            return super().parse_html_declaration(i)
+        except AssertionError:  # of older Pythons
+            return self.parse_bogus_comment(i)
+
     def close(self) -> None:
         super().close()
         self._whole = ""

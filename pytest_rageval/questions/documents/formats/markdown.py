@@ -22,6 +22,8 @@ _COMMENTS: Final = re.compile(r"(?:\s*<!--.*?(?:-->|$))*\s*")
 _TAG: Final = re.compile(r"<[^<>]*>")
 _NO_KEY: Final = re.compile(r"[>*|]|<(?![<%])|!\[|[^-\[{<][^:=]*$")
 """A line, or its beginning, that is no key: front matter does not begin with it."""
+_NO_YAML: Final = re.compile(r"(?![-#\[\]{}<%])\S(?!.*:(?:\s|$))")
+"""The beginning of a line that is no key, nor of a list, a comment or a template: of a sentence."""
 _ANCHOR: Final = re.compile(r"[ \t]*\{#?[^{}]*\}$")
 
 
@@ -38,7 +40,7 @@ def markdown_parts(text: str) -> list[Part]:
 def _front_matter(lines: Sequence[Line], parts: Parts) -> int:
     """Return the index after the front matter, 0 without any; its title is a heading.
 
-    Text, too, may stand between two lines drawn across: its first line is no key.
+    Text, too, may stand between two lines drawn across: its first line, or another, is no key.
     """
     if lines[0].text.rstrip() not in ("---", "+++"):
         return 0
@@ -47,6 +49,8 @@ def _front_matter(lines: Sequence[Line], parts: Parts) -> int:
     texts = (line.text.strip() for line in lines[1:end])
     texts = (text for text in texts if text and not text.startswith(("#", "<!--")))
     if _NO_KEY.match(next(texts, "")):
+        return 0
+    if ends[0] == "---" and any(_NO_YAML.match(line.text) for line in lines[1:end]):
         return 0
     for line in lines[1:end]:
         if found := re.match(r"title\s*[:=]\s*(.+)", line.text):

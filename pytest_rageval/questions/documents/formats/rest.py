@@ -19,9 +19,12 @@ _CODE_NAMES: Final = (
     "code code-block sourcecode parsed-literal math table list-table csv-table prompt"
 )
 _CODE: Final = frozenset(_CODE_NAMES.split())
+_TITLED: Final = frozenset(("math", "table", "list-table", "csv-table"))
+"""Those of them behind whose name text stands; behind the others it is a language."""
 _TEXT_NAMES: Final = (
     "attention caution danger error hint important note tip warning admonition seealso topic "
-    "sidebar epigraph highlights pull-quote deprecated versionadded versionchanged rubric"
+    "sidebar epigraph highlights pull-quote deprecated versionadded versionchanged rubric "
+    "option hlist glossary describe confval envvar"
 )
 _TEXTS: Final = frozenset(_TEXT_NAMES.split())
 _NOT_SHOWN_NAMES: Final = (
@@ -115,6 +118,8 @@ def _explicit(lines: Sequence[Line], at: int, parts: Parts) -> int:
     name = found[1].rpartition(":")[2].lower() if found else ""
     body: Sequence[Line] = [*dropwhile(_is_hidden, lines[at + 1 : end])]
     if name in _CODE:
+        if name in _TITLED:
+            _add_text(parts, lines[at], found, ())
         parts.whole([*body])
     elif name in _TEXTS:
         _add_text(parts, lines[at], found, body)

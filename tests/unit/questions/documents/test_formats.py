@@ -15,6 +15,7 @@ Read = Callable[..., Documents]
 RETURNS = "You may send back any kettle within thirty days, unless its seal is broken by you."
 COSTS = "We pay for the parcel if the kettle was faulty; otherwise the sender pays for it."
 CODE = "def days_left(bought, today):\n\n    return 30 - (today - bought).days  # never below zero"
+TABLE = f"{COSTS}\n   :align: left\n\n   == ==\n   1  2\n   == =="
 RETURNS_ZH = "水壶自签收之日起三十天内可以退货，但封条已被拆开的除外；退款在七个工作日内原路返回。"
 COSTS_ZH = "水壶有质量问题时由我们承担运费，其他情况下由寄件人自行承担，偏远地区另计，以报价为准。"
 
@@ -85,6 +86,12 @@ def test_the_title_in_front_matter_stands_above_lower_headings(read: Read) -> No
         ("---\nog:title: K\n---\n", ""),
         ("---\n<%* tp.file.title %>\ntitle: Kettles\n---\n", "Kettles"),
         ("---\n<!-- a -->\ntitle: Kettles\n---\n", "Kettles"),
+        ('---\n{\n"title": "K"\n}\n---\n', ""),
+        (
+            "---\ntitle: Kettles\ntags: [\n  a\n]\nabout: >-\n  It boils.\n\n  Twice.\n---\n",
+            "Kettles",
+        ),
+        ('+++\ntitle = "Kettles"\nabout = """\nIt boils.\n"""\n+++\n', "Kettles"),
         ("<!-- badges --><a href='a.b'><img src='a.png'></a>\n", ""),
         ("# Kettles\n\n<!-- a --><br/>\n\n## Returns\n\n", "Kettles > Returns"),
     ],
@@ -102,6 +109,8 @@ def test_markdown_without_what_no_reader_sees(read: Read, before: str, heading: 
         (f"---\n{COSTS_ZH}\n\n---\n{RETURNS_ZH}\n", [COSTS_ZH, RETURNS_ZH]),
         (f"---\n\n> {COSTS}\n\n---\n\n{RETURNS}\n", [COSTS, RETURNS]),
         (f"---\n\n**Costs**: {COSTS}\n\n---\n\n{RETURNS}\n", [COSTS, RETURNS]),
+        (f"---\nNote: we moved.\n{COSTS}\n\n---\n{RETURNS}\n", [COSTS, RETURNS]),
+        (f"---\nNote: we moved.\n\nWe open at 9:30.\n\n---\n{COSTS}\n", ["at 9:30.", COSTS]),
         # Behind a comment.
         (f"<!-- checked --> {COSTS}\n", [COSTS]),
         (f"<!-- a --><!-- b --> {COSTS}\n{RETURNS}\n", [COSTS, RETURNS]),
@@ -271,6 +280,10 @@ def test_rest_without_what_no_reader_sees(read: Read, block: str) -> None:
         (f".. code::\n   :caption: a.py\n\n   {CODE}", f":caption: a.py\n\n   {CODE}"),
         (f".. csv-table::\n   :header: a, b\n\n   {COSTS}", f":header: a, b\n\n   {COSTS}"),
         (f".. code::\n\n   :who: Ann\n   {COSTS}", f":who: Ann\n   {COSTS}"),
+        (f".. math:: E = m c^2\n\n{COSTS}", f"E = m c^2\n\n{COSTS}"),
+        (f".. table:: {COSTS}\n   :align: left\n\n   == ==\n   1  2\n   == ==", TABLE),
+        (f".. option:: --fee\n\n   {COSTS[:-1]}", f"--fee\n\n   {COSTS[:-1]}"),
+        (f".. hlist::\n   :columns: 2\n\n   * {COSTS[:-1]}", f"* {COSTS[:-1]}"),
     ],
 )
 def test_rest_loses_no_text_that_a_reader_sees(read: Read, block: str, expected: str) -> None:
@@ -305,6 +318,7 @@ def test_html_is_what_a_reader_sees(read: Read) -> None:
 <body><nav><h2>Menu</h2>{COSTS}</nav><article><header><h1>Kettle<a href="#k">¶</a></h1>
 by Ann</header>
 <p>{RETURNS.replace(" ", "   ")}<script>{COSTS}</script></p>
+<![endif--]><![ CDATA[{RETURNS}]]>
 <h2>Costs</h2><p>{COSTS}<table><tr><th>Who<th>What<tr><td>A &amp; B<td>3&nbsp;€</table>
 <pre>
 {CODE}
