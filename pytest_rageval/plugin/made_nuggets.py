@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.datasets.reviews import with_reviews
 from pytest_rageval.engine.scoring.counting_models import ModelUse
@@ -71,7 +71,7 @@ def _prepared(config: pytest.Config, run: RunSettings) -> _Making:
         here, data, folder = _places(config)
         judge_keys, others = _given(config)
         judge = judge_of(judge_keys, run, "--rag-nuggets", "list")
-        scenario = _scenario_of_rows(data, folder, others, judge.settings.model)
+        scenario = _scenario_of_rows(data, folder, others, judge.settings)
         making = _Making(here, run, judge, data, _nugget_file(scenario, data), scenario)
     except RagevalError as error:
         source = config.getoption("rag_from")
@@ -232,7 +232,7 @@ def _places(config: pytest.Config) -> tuple[Path, Path, Path]:
 
 
 def _scenario_of_rows(
-    data: Path, folder: Path, others: Sequence[Override], model: str
+    data: Path, folder: Path, others: Sequence[Override], judge: ClientSettings
 ) -> _Scenario:
     """Return the scenario of the rows that is in the folder, else what is to be written.
 
@@ -253,7 +253,7 @@ def _scenario_of_rows(
     if problems:
         raise UserError(problems)
     lists = path_from(nuggets_beside(data), folder).replace(os.sep, "/")
-    new = {path: joined_scenario(proposal.text, lists, model)}
+    new = {path: joined_scenario(proposal.text, lists, judge)}
     if proposal.target is not None and not (folder / proposal.target[0]).exists():
         new[folder / proposal.target[0]] = proposal.target[1]
     return _Scenario(path, loaded.scenario, new)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.datasets.answer_fields import NUGGETS_MADE_OF, nuggets_digest
 from pytest_rageval.datasets.reviews import passages_of
 from pytest_rageval.errors import Problem, UserError
@@ -22,7 +23,8 @@ from pytest_rageval.questions.make import Outcome
 from pytest_rageval.questions.nuggets import Answered, NuggetList
 from pytest_rageval.questions.prompts import claimed
 from pytest_rageval.questions.rows import NUGGETS, QuestionSet, Row, line_of, rows_in, text_of
-from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
+from pytest_rageval.questions.scenario_text import judge_line
+from pytest_rageval.scenario.yaml.tree import inline_text
 from pytest_rageval.stats.wording import counted
 
 # Not MADE_BY: in the joined row that would say that a model made the question.
@@ -189,10 +191,11 @@ answers: {answers}
 """
 
 
-def joined_scenario(text: str, lists: str, model: str) -> str:
+def joined_scenario(text: str, lists: str, judge: ClientSettings) -> str:
     """Return the text of a scenario with the file of lists joined to its rows."""
     # Only one file can be joined: the line that offers another one would mislead.
     kept = [line for line in text.splitlines(True) if not line.startswith(SECOND_FILE)]
-    judge = pair_text("judge", {"model": model, "controls": "require"})
     answers = inline_text({"path": lists, "key": "id"})
-    return "".join(kept) + _JOINED.replace("{judge}", judge).replace("{answers}", answers)
+    return "".join(kept) + _JOINED.replace("{judge}", judge_line(judge)).replace(
+        "{answers}", answers
+    )

@@ -12,6 +12,8 @@ from pytest_rageval.scenario.yaml.tree import pair_text
 
 SCENARIO: Final = "questions.rageval.yaml"
 TARGET: Final = "questions_target.py"
+_OPENAI_KEY: Final = "OPENAI_API_KEY"
+"""What holds the key where nothing else is said."""
 
 _TEXT: Final = """\
 # What is measured, on which questions, and what is good enough.
@@ -77,11 +79,6 @@ def scenario_text(
 
     ``judge`` is the model that checked the questions; no key, user or password is in the text.
     """
-    of_judge: dict[str, Any] = {"model": judge.model}
-    if judge.base_url is not None:
-        of_judge["base_url"] = judge.endpoint
-        if judge.api_key_env is not None:
-            of_judge["api_key_env"] = judge.api_key_env
     return _TEXT.format(
         name=pair_text("name", name),
         command=shell_word(SCENARIO),
@@ -94,5 +91,20 @@ def scenario_text(
         refusals=_REFUSALS if has_unanswerable else "",
         nuggets=_NUGGETS if has_nuggets else "",
         traps=_TRAPS if has_unanswerable else "",
-        judge=pair_text("judge", {**of_judge, "controls": "require"}),
+        judge=judge_line(judge),
     )
+
+
+def judge_line(judge: ClientSettings) -> str:
+    """Return the line ``judge`` of a scenario for the model that checked what was made.
+
+    It has what is not the default, but no key, user, password or header.
+    """
+    found: dict[str, Any] = {"model": judge.model}
+    if judge.provider != "openai":
+        found["provider"] = judge.provider
+    if judge.base_url is not None:
+        found["base_url"] = judge.endpoint
+    if judge.api_key_env is not None and (judge.base_url or judge.api_key_env != _OPENAI_KEY):
+        found["api_key_env"] = judge.api_key_env
+    return pair_text("judge", {**found, "controls": "require"})

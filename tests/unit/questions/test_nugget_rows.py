@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import InvalidRow, Sample
 from pytest_rageval.questions.nugget_rows import (
@@ -17,6 +18,7 @@ from pytest_rageval.questions.nugget_rows import (
     nuggets_beside,
 )
 from pytest_rageval.questions.nuggets import Nugget, NuggetList
+from pytest_rageval.questions.scenario_text import judge_line
 
 LIST = NuggetList([Nugget("Within 30 days.", "vital")])
 COLUMN = [{"text": "Within 30 days.", "importance": "vital"}]
@@ -121,8 +123,23 @@ def test_what_a_model_answered_supports_no_nugget() -> None:
 
 def test_a_scenario_offers_no_second_file_to_join() -> None:
     text = "name: a\n# Or a second file has them, and no target is needed:  answers: x\nb: 1\n"
-    joined = joined_scenario(text, "a-nuggets.jsonl", "gpt-4o")
+    joined = joined_scenario(text, "a-nuggets.jsonl", ClientSettings("gpt-4o"))
     assert joined.startswith("name: a\nb: 1\n")
     assert joined.count("answers:") == 1
     assert "\nanswers: {path: a-nuggets.jsonl, key: id}\n" in joined
     assert "\n# judge: {model: gpt-4o, controls: require}\n" in joined
+
+
+@pytest.mark.parametrize(
+    ("settings", "keys"),
+    [
+        ({"api_key_env": "OPENAI_API_KEY"}, ""),
+        ({"api_key_env": "MY_KEY"}, ", api_key_env: MY_KEY"),
+        ({"provider": "python"}, ", provider: python"),
+        ({"base_url": "https://u:pw@h.test/v1?key=1"}, ', base_url: "https://h.test/v1"'),
+    ],
+)
+def test_the_line_judge_is_of_the_model_that_checked(settings: dict[str, str], keys: str) -> None:
+    """Without key and password."""
+    line = judge_line(ClientSettings("m", **settings))  # type: ignore[arg-type]
+    assert line == f"judge: {{model: m{keys}, controls: require}}"
