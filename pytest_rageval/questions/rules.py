@@ -17,10 +17,11 @@ _LEAST_CHARACTERS: Final = 4
 
 _QUOTATION: Final = "\"'`´‘’‚‛“”„‟«»‹›「」『』〝〞〟′″＂＇"
 _DASHES: Final = "-‐‑‒–—―−－"
-# What is no part of the wording. Between digits a sign may be a figure's: 5'10, 2*3.
+# What is no part of the wording. Between digits a sign may be a figure's: 5'10, 2*3, 2\*3, ~~1~~2.
 _MARKS: Final = re.compile(
-    rf"(?<!\d)[{_QUOTATION}]+|[{_QUOTATION}]+(?!\d)"
-    r"|(?<![\s\d])\*+|\*+(?![\s\d])|(?<![^\W_])_+|_+(?![^\W_])|~~"
+    rf"(?<!\d)(?<!\d\\)[{_QUOTATION}]+|[{_QUOTATION}]+(?!\d)"
+    r"|(?<![\s\d])(?<!\d\\)\*+|\*+(?![\s\d])|(?<![^\W_])(?<![^\W_]\\)_+|_+(?![^\W_])"
+    r"|(?<!\d)~~|~~(?!\d)"
     r"|^[ \t]*(?:>[ \t]?|#{1,6}[ \t]+|[-*+•][ \t]+)+"
     r"|!?\[(?=[^\[\]\n]*\]\()|(?<=[^\s\[])\]\([^()\s]*\)"
     r"|\\(?=[!-/:-@\[-`{-~])",

@@ -67,6 +67,13 @@ def test_a_later_place_is_found_where_the_first_cuts_a_word() -> None:
     assert find_quote("见上", "甲乙丙。见上。") == "见上。"
 
 
+@pytest.mark.parametrize("sign", ["~~", r"\_", r"\*", r"\'"])
+def test_marks_between_digits_join_no_numbers(sign: str) -> None:
+    """They are marks elsewhere, also with a backslash before them."""
+    assert find_quote("It costs 12 euros.", f"It costs 1{sign}2 euros.") is None
+    assert find_quote("It costs two euros.", f"It {sign}costs{sign} two euros.") is not None
+
+
 def test_two_dashes_are_one() -> None:
     """As they are typed."""
     assert find_quote("a plate -- a thick one", "It is a plate – a thick one.") is not None
