@@ -119,16 +119,6 @@ class MadeQuestion:
     evidence: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Rejected:
-    """A question that does not count: ``reason`` is a name in REASONS, ``detail`` says more."""
-
-    slot: Slot
-    made: MadeQuestion | None
-    reason: str
-    detail: str = ""
-
-
 def question_row(slot: Slot, made: MadeQuestion, *, common_knowledge: bool) -> dict[str, Any]:
     """Return the row of an accepted question, with all its columns in their order."""
     first = slot.passages[0]

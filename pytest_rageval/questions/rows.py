@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,6 @@ from pytest_rageval.questions.base import (
     SHARES,
     MadeQuestion,
     Passage,
-    Rejected,
     Slot,
     question_row,
 )
@@ -144,7 +143,7 @@ class QuestionSet:
     """New rows that count, and rejected ones, both in the order of the slots."""
 
     rows: Sequence[Row]
-    rejected: Sequence[Rejected]
+    rejected: Sequence[Outcome]
 
     def without(self, ids: Collection[str]) -> QuestionSet:
         """Return the rows that have none of these ids."""
@@ -189,7 +188,7 @@ def line_of(row: Row) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _rejected_row(one: Rejected) -> Row:
+def _rejected_row(one: Outcome) -> Row:
     row = question_row(one.slot, one.made or MadeQuestion(""), common_knowledge=False)
     row.pop("common_knowledge")
     head = {"id": row.pop("id"), "reason": one.reason, "why": REASONS[one.reason]}
@@ -203,13 +202,13 @@ def settled(outcomes: Sequence[Outcome], known: Known) -> QuestionSet:
     """
     book = _Book(known)
     rows: list[Row] = []
-    rejected: list[Rejected] = []
+    rejected: list[Outcome] = []
     for outcome in outcomes:
         reason, detail = outcome.reason, outcome.detail
         if not reason:
             reason, detail = book.repeated(outcome)
         if reason:
-            rejected.append(Rejected(outcome.slot, outcome.made, reason, detail))
+            rejected.append(replace(outcome, reason=reason, detail=detail))
             book.reject(outcome, reason)
         elif outcome.made is not None:
             book.accept(outcome)

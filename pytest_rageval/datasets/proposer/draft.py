@@ -25,9 +25,8 @@ from pytest_rageval.scenario.fields import FIELD_ALIASES
 
 AS_SAID: Final = "as you said"
 NUGGETS: Final = "nuggets"
-GOLD_FIELDS: Final = (
-    *("references", "reference_contexts", "reference_ids", NUGGETS),
-    *CHECK_FIELDS,
+GOLD_FIELDS: Final = frozenset(
+    ("references", "reference_contexts", "reference_ids", NUGGETS, *CHECK_FIELDS)
 )
 SPARSE: Final = 0.5
 """A column that is filled in a smaller share of the rows is only a remark in some of them."""
@@ -180,11 +179,6 @@ class Draft:
         self.ways = tuple(
             Way(f"{column!r} is {case}", name, column) for column in columns[:_MOST_SYSTEMS]
         )
-
-    @property
-    def has_gold(self) -> bool:
-        """Whether a gold field has a column."""
-        return any(name in self.fields for name in GOLD_FIELDS)
 
     def _left(self) -> list[str]:
         taken = {found.column for found in self.fields.values()}

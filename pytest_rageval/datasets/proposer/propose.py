@@ -79,7 +79,7 @@ class Mapped:
     @property
     def has_gold(self) -> bool:
         """Whether a field says what a right answer, or a right search result, is."""
-        return any(name in self.fields for name in GOLD_FIELDS)
+        return not GOLD_FIELDS.isdisjoint(self.fields)
 
 
 def map_columns(
@@ -221,7 +221,7 @@ class _Fields(Answers):
             if len(cells.distinct) == len(cells.filled):
                 if "id" not in self.fields:
                     self.fields["id"] = FoundColumn(column, "different where it is filled")
-            elif snake_case(column) == "id" and not self.has_gold:
+            elif snake_case(column) == "id" and GOLD_FIELDS.isdisjoint(self.fields):
                 self.fields["reference_ids"] = FoundColumn(
                     column, "the documents to find: it repeats for different questions"
                 )

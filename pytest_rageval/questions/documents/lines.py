@@ -11,7 +11,7 @@ from pytest_rageval.questions.documents.base import Part
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)、]|[（(]\d{1,3}[)）])\s|\u3000")
 _WRAPPED: Final = 160
 """Lines that are longer are paragraphs: no text is wrapped at that many characters."""
-_LONGEST_TITLE: Final = 200
+LONGEST_TITLE: Final = 200
 
 
 class Line(NamedTuple):
@@ -74,7 +74,7 @@ class Parts:
     def heading(self, level: int, title: str, start: int, end: int) -> None:
         """Add a heading, its title shortened; the open paragraph ends before it."""
         self.end()
-        plain = shorten(" ".join(title.split()), _LONGEST_TITLE)
+        plain = shorten(" ".join(title.split()), LONGEST_TITLE)
         self.found.append(Part(start, end, level, plain))
 
     def _add(self, lines: list[Line], *, is_whole: bool = False) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from pytest_rageval.questions.documents.base import DocumentFormat, Part, ReadFile
 from pytest_rageval.questions.documents.cut import LONGEST, cut, width
 from pytest_rageval.questions.documents.encoding import declared_encoding, decoded
+from pytest_rageval.questions.documents.lines import LONGEST_TITLE
 
 _NO_TEXT: Final = frozenset(
     ("script", "style", "nav", "header", "footer", "noscript", "template", "svg", "select")
@@ -28,7 +29,6 @@ _HEADINGS: Final = {f"h{level}": level + 1 for level in range(1, 7)}
 """Their levels; the title of the page is above them."""
 _IN_HEADINGS: Final = _NO_TEXT - {"header"} | {"div", "button"}
 """Elements that may open and close in a heading if it begins with one; other blocks end it."""
-_LONGEST_TITLE: Final = 200
 _MARKS: Final = " \t\n¶#§🔗"
 """What pages put beside a heading as a link to it."""
 _BLANKS: Final = re.compile(r"[ \t\n\f]+")
@@ -149,14 +149,14 @@ class _Page(HTMLParser):
         text = text.strip("\n").rstrip() if self._whole == "pre" else _tidy(text, is_table=is_whole)
         level, self._level = self._level, 0
         blocks, self._blocks = self._blocks, set()
-        if blocks and (tag not in _HEADINGS or len(text) > _LONGEST_TITLE):
+        if blocks and (tag not in _HEADINGS or len(text) > LONGEST_TITLE):
             level = 0  # a paragraph: the heading that begins it is not closed, or is too long
         if level:
             text = " ".join(text.split()).strip(_MARKS)
         if text:
             self.has_title |= level == _HEADINGS["h1"] and not blocks
             start, end = self._length, self._length + len(text)
-            title = text[:_LONGEST_TITLE] if level else ""
+            title = text[:LONGEST_TITLE] if level else ""
             self.parts.append(Part(start, end, level, title, is_whole))
             self._written += [text, "\n\n"]
             self._length = end + 2
