@@ -48,12 +48,14 @@ aria-hidden="true">
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    It says if the run is partial, sampled, or has no score. It fetches no font, style or script.
+    It says if the run is partial, sampled, or lacks scores; grey where some failed. It fetches no
+    font, style or script.
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
     value, mean = _value(result), _mean(result)
-    band = band_of(result, WEIGHTED_SCORE, mean)
+    has_failed = result.weighted_score.failed > 0
+    band = None if has_failed else band_of(result, WEIGHTED_SCORE, mean)
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
     label_width = label_length + 2 * _PADDING
@@ -81,12 +83,16 @@ def _mean(result: ScenarioResult) -> float | None:
 
 
 def _value(result: ScenarioResult) -> str:
-    mean = _mean(result)
-    score = _NO_SCORE if mean is None else f"{mean:.4f}"
+    mean, found = _mean(result), result.weighted_score
+    parts = [_NO_SCORE if mean is None else f"{mean:.4f}"]
     counts, sample = result.counts, result.info.sample
-    if sample is not None and result.complete:
-        return f"{score}, sampled {len(sample.drawn)} of {sample.rows}"
-    return score if result.complete else f"{score}, {counts.ran} of {counts.samples}"
+    if not result.complete:
+        parts.append(f"{counts.ran} of {counts.samples}")
+    elif sample is not None:
+        parts.append(f"sampled {len(sample.drawn)} of {sample.rows}")
+    if found.n and found.unscored:
+        parts.append(f"{found.n} of {found.n + found.unscored} scored")
+    return ", ".join(parts)
 
 
 def _length(text: str) -> int:

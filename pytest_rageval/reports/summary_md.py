@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 LISTED = 10
 """How many samples a table lists: the worst, or those that fell most."""
 
-# In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
-# around them together take less.
+# In characters. A comment on GitHub holds 65,536: less than all rooms, hardly ever all full, take.
+_ROOM = 65_400
 _ROOM_WRONG = 8_000
 _ROOM_MEANS = 8_000
 _ROOM_COMPARISON = 9_000
@@ -68,7 +68,11 @@ _LEAST_WIDTH = 130
 
 def summary_text(result: ScenarioResult, run: RunInfo) -> str:
     """Return the whole summary as Markdown, at most 65,535 characters."""
-    return "".join(line + "\n" for line in _lines(RunView(result), run))
+    lines = list(_lines(RunView(result), run))
+    shown = [*_fitting(lines, _ROOM)]
+    if more := len(lines) - len(shown):
+        shown += ["", f"{counted(more, 'more line')}: see results.json."]
+    return "".join(line + "\n" for line in shown)
 
 
 def verdict_text(view: RunView) -> str:
@@ -139,13 +143,20 @@ def _wrong(view: RunView) -> Iterator[str]:
 def _sentences(
     texts: Sequence[str], room: int, what: str = "", names: Sequence[str] = (), head: str = ""
 ) -> Iterator[str]:
-    """Yield the texts as items in ``room`` characters: the more there are, the shorter each.
+    """Yield the texts as ``_items``: the more there are, the shorter each."""
+    width = room // max(1, len(texts)) - len("- \n")
+    width = max(_LEAST_WIDTH, min(_MESSAGE_WIDTH, width))
+    yield from _items([within(head + text, width) for text in texts], room, what, names)
+
+
+def _items(
+    texts: Sequence[str], room: int, what: str = "remark", names: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the Markdown texts that fit into ``room`` characters as items.
 
     A last item says how many more ``what`` there are, and which, if ``names`` names the texts.
     """
-    width = room // max(1, len(texts)) - len("- \n")
-    width = max(_LEAST_WIDTH, min(_MESSAGE_WIDTH, width))
-    shown = _fitting([f"- {within(head + text, width)}" for text in texts], room)
+    shown = _fitting([f"- {text}" for text in texts], room)
     yield from shown
     if more := len(texts) - len(shown):
         others = [_name(name) for name in names[len(shown) :]]
@@ -190,9 +201,9 @@ def ranking_section(
     ]
     yield from _table("Variants", head, rows, _ROOM_VARIANTS)
     best = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
-    errors = variant_errors(results)
-    lines = [ranking_head(ranking), *errors, *best, *ranking_lines(ranking)]
-    yield from ("", *_fitting([f"- {cell(line, _MESSAGE_WIDTH)}" for line in lines], _ROOM_LIST))
+    lines = [ranking_head(ranking), *best, *ranking_lines(ranking)]
+    yield from ("", *_items([cell(line, _MESSAGE_WIDTH) for line in lines], _ROOM_LIST))
+    yield from _sentences([*variant_errors(results)], _ROOM_LIST, "error")
 
 
 def _listed(texts: Sequence[str], room: int = _ROOM_LIST) -> str:
@@ -217,14 +228,12 @@ def _means(view: RunView) -> Iterator[str]:
     yield from _table("Metric Means (weighted)", head, rows, _ROOM_MEANS, [total])
     # Once more in rag_eval's form, for programs that parse it.
     lines = [
-        f"- {_bare(row.name)}: {figure(row.mean)} (w={_weight(row.weight or 0.0)})"
-        for row in metrics
+        f"{_bare(row.name)}: {figure(row.mean)} (w={_weight(row.weight or 0.0)})" for row in metrics
     ]
-    yield from ("", *_fitting(lines, _ROOM_LIST))
+    yield from ("", *_items(lines, _ROOM_LIST, "metric"))
     yield f"- **weighted_score: {mean}**"
-    missing = [f"- {cell(str(part), _NAME_WIDTH + _REASON_WIDTH)}" for part in view.remarks]
-    if fitting := _fitting(missing, _ROOM_LIST):
-        yield from ("", *fitting)
+    if missing := [cell(str(part), _NAME_WIDTH + _REASON_WIDTH) for part in view.remarks]:
+        yield from ("", *_items(missing, _ROOM_LIST))
 
 
 def _weight(weight: float) -> str:
@@ -256,15 +265,14 @@ def _people(view: RunView) -> Iterator[str]:
     yield from ("", "## Judge and people")
     if rows:  # labels of cells correct no mean
         yield from _rows(head, rows, _ROOM_LIST)
-    lines = [f"- {cell(line, _MESSAGE_WIDTH)}" for line in view.people]
-    yield from ("", *_fitting(lines, _ROOM_LIST))
+    lines = [cell(line, _MESSAGE_WIDTH) for line in view.people]
+    yield from ("", *_items(lines, _ROOM_LIST))
 
 
 def _causes(view: RunView) -> Iterator[str]:
     """Yield how many low answers have which cause, with the first of each."""
-    lines = [f"- {cell(line, _MESSAGE_WIDTH)}" for line in view.causes]
-    if lines:
-        yield from ("", "## Causes of low answers", "", *_fitting(lines, _ROOM_CAUSES))
+    if lines := [cell(line, _MESSAGE_WIDTH) for line in view.causes]:
+        yield from ("", "## Causes of low answers", "", *_items(lines, _ROOM_CAUSES))
 
 
 def _comparisons(view: RunView) -> Iterator[str]:

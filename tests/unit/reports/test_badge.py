@@ -84,6 +84,31 @@ def test_a_partial_run_says_of_how_many_samples_it_is(
 
 
 @pytest.mark.parametrize(
+    ("errors", "skipped", "shown", "colour"),
+    [
+        ({"m": "timeout"}, 0, "1.0000, 1 of 8 scored", "no score"),
+        ({}, 0, "1.0000, 1 of 8 scored", "good"),  # the metric does not apply to them
+        ({}, 7, "1.0000", "good"),
+        ({"m": "timeout"}, 6, "1.0000, 1 of 2 scored", "no score"),
+    ],
+)
+def test_rows_without_a_score_are_counted_and_failed_ones_take_the_colour(
+    result: Callable[..., ScenarioResult],
+    errors: dict[str, str],
+    skipped: int,
+    shown: str,
+    colour: str,
+) -> None:
+    """The mean of the one row that was scored is not that of eight."""
+    samples = [SampleResult("a", 0, weighted_score=1.0)]
+    for at in range(1, 8):
+        outcome = "skipped" if at <= skipped else "error"
+        samples.append(SampleResult(f"s{at}", at, errors=errors, outcome=outcome))
+    texts, _, fill = parts(result(samples))
+    assert (texts[1], fill) == (shown, _COLOURS[colour])
+
+
+@pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("双源CT", "双源CT"),

@@ -30,8 +30,9 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioResult,
 )
+from pytest_rageval.reports import summary_md
 from pytest_rageval.reports.run_view import RunView
-from pytest_rageval.reports.summary_md import summary_text, verdict_text
+from pytest_rageval.reports.summary_md import ranking_section, summary_text, verdict_text
 
 TABLES = tomllib.loads(Path(__file__).with_name("summary_md.toml").read_text("utf-8"))
 
@@ -391,6 +392,42 @@ def test_what_there_is_no_room_for_is_counted(result: Made) -> None:
     assert 10 < len(shown) < 100
     assert more == f"{100 - len(shown)} more are in results.json."
     assert made[made.index(shown[-1]) + 1 :][:2] == ["", more]
+
+
+def test_the_verdict_of_variants_stands_before_what_has_no_room(result: Made) -> None:
+    """Six variants with an error of 300 characters each, and 20 remarks of which 12 do not fit."""
+    row = sample("a", 0, None, outcome="error", errors={"f1": "e" * 300})
+    results = [result([row], MetricColumn("f1"), variant=f"v{at}") for at in range(6)]
+    ranked = tuple(RankedVariant(f"v{at}", None, None, None, 0, "") for at in range(6))
+    ranking = Ranking("s", "f1", 0.05, ranked, remarks=("r" * 218,) * 20)
+    made = list(ranking_section(ranking, gate("failed", "best", "v0 lacks 1 of 1"), results))
+    at = made.index("- gate best failed: v0 lacks 1 of 1")
+    assert made[at - 1].startswith("- by f1, over ")
+    assert made[at + 1 : at + 10] == [f"- {'r' * 218}"] * 8 + ["- and 12 more remarks"]
+    assert [line[:14] for line in made[at + 10 :]] == [f"- v{at}: f1 faile" for at in range(6)]
+
+
+def test_metrics_without_room_are_counted_in_no_line_of_rag_eval(result: Made) -> None:
+    """``- metric-00: 1.0000 (w=1.00)`` and its line break are 29 characters: 69 in 2,001."""
+    metrics = [MetricColumn(f"metric-{at:02}") for at in range(73)]
+    scores = {column.name: 1.0 for column in metrics}
+    made = lines(result([SampleResult("a", 0, weighted_score=1.0, scores=scores)], *metrics))
+    at = made.index("- metric-68: 1.0000 (w=1.00)")
+    assert made[at + 1 : at + 3] == ["- and 4 more metrics", "- **weighted_score: 1.0000**"]
+
+
+def test_a_summary_whose_rooms_are_all_full_is_cut_with_a_count(
+    result: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rooms add up to more than a comment holds; here 500 characters are all there is."""
+    made = result([sample(f"s{at}", at, 0.5) for at in range(9)], MetricColumn("f1"))
+    whole = lines(made)
+    monkeypatch.setattr(summary_md, "_ROOM", 500)
+    *shown, blank, more = lines(made)
+    left = len(whole) - len(shown)
+    assert (shown, blank, more) == (whole[:-left], "", f"{left} more lines: see results.json.")
+    ended = len("\n".join(shown))
+    assert ended <= 500 < ended + 1 + len(whole[-left])
 
 
 def test_an_ordinary_run_has_all_its_rows(result: Made) -> None:
