@@ -65,12 +65,15 @@ def trend_of(
     base: Path,
     scenario: str,
     *,
+    file: tuple[Path, str] | None = None,
     before: str | None = None,
     limit: int | None = None,
     only_complete: bool = False,
 ) -> Sequence[RunPoint]:
     """Return the runs of ``scenario`` below ``base``, the folder of all runs, oldest first.
 
+    ``file`` is the root and, below it, the path of the scenario file: runs of another file that is
+    there and has the same name are left out. One that is gone was moved, and its runs count.
     ``before`` is a run id: that run and later ones are left out. ``limit`` keeps the newest ones,
     by the names of their folders. ``only_complete`` leaves out partial runs, which count for no
     limit then.
@@ -81,10 +84,17 @@ def trend_of(
         point
         for point in newest_first
         if point.scenario == scenario
+        and (file is None or not _is_of_another(point, *file))
         and (before is None or point.run_id < before)
         and (point.complete or not only_complete)
     )
     return _ordered(islice(of_scenario, limit))
+
+
+def _is_of_another(point: RunPoint, root: Path, path: str) -> bool:
+    with suppress(OSError):  # the path is too long to be one
+        return point.path != path and (root / point.path).is_file()
+    return False
 
 
 def all_runs(base: Path) -> Sequence[RunPoint]:

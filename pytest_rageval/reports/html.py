@@ -30,7 +30,8 @@ def _trend(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> list[RunP
 
     base = base_of(folder.path, result.info.title)
     title, this = result.info.title, point_of(result, run)
-    earlier = trend_of(base, title, before=run.id, limit=_RUNS, only_complete=True)
+    file = (folder.root, result.info.path)
+    earlier = trend_of(base, title, file=file, before=run.id, limit=_RUNS, only_complete=True)
     return [*earlier, this] if this.complete else [*earlier]
 
 

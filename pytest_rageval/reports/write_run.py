@@ -21,7 +21,7 @@ from pytest_rageval.reports.base import (
 )
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.results.layout import read_head, results_chunks
+from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.run_paths import base_of, run_folder
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.codec import as_json, to_json
@@ -348,13 +348,13 @@ def _inside(folder: Path, paths: Iterable[Path]) -> Path | None:
 
 def _old_runs(base: Path, written: Path, title: str, keep: int) -> list[Path]:
     """Return the runs that are too many, oldest first, none of this session."""
-    own, path = _WHOLE_RUN_ID.fullmatch(written.name), _scenario_path(written)
+    own = _WHOLE_RUN_ID.fullmatch(written.name)
+    paths = {base / point.folder: point.path for point in trend_of(base, title)}
     runs = {}
-    for point in trend_of(base, title):
-        folder = base / point.folder
+    for folder, path in paths.items():
         found = _WHOLE_RUN_ID.fullmatch(folder.name)
         # Another file may have the same name by now; its runs are its own.
-        if found is not None and _is_run(folder) and _scenario_path(folder) == path:
+        if found is not None and _is_run(folder) and path == paths.get(written):
             runs[folder] = found[1]
     session = own[1] if own is not None else ""
     of_session = sum(run_id == session for run_id in runs.values())
@@ -367,14 +367,6 @@ def _old_runs(base: Path, written: Path, title: str, keep: int) -> list[Path]:
 def _is_run(folder: Path) -> bool:
     results = folder / "results.json"
     return results.is_file() and not results.is_symlink()
-
-
-def _scenario_path(folder: Path) -> str | None:
-    """Return which scenario file a run is of, None where its results do not say."""
-    try:
-        return read_head(folder / "results.json").scenario.path
-    except (OSError, ValueError):
-        return None
 
 
 def _foreign(folder: Path) -> str:

@@ -83,6 +83,8 @@ class RunPoint(Value, frozen=True):
     """Whether a gate, a threshold, a test function or a metric judged its answers."""
     doc_weights: Mapping[str, float] | None = None
     """What the samples of a document count in every mean; None in runs of old versions."""
+    path: str = ""
+    """The scenario file, as the run named it: two files may have the same name."""
 
     @property
     def failed(self) -> bool:
@@ -107,6 +109,7 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         made=info.made,
         judged=is_judged(result),
         doc_weights=info.doc_weights,
+        path=info.path,
     )
 
 
@@ -236,6 +239,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         made=head.made,
         judged=head.judged,
         doc_weights=head.scenario.doc_weights,
+        path=head.scenario.path,
     )
 
 

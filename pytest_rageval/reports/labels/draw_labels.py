@@ -389,7 +389,7 @@ def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> Draw
 
 def _newest_run(info: ScenarioInfo, run_paths: RunPaths) -> Path:
     base = run_paths.run_base(info.output_dir)
-    points = trend_of(base, info.title)
+    points = trend_of(base, info.title, file=(run_paths.root, info.path))
     complete = [point for point in points if point.complete and point.sample is None]
     if not complete:
         place = run_paths.shown(base / run_folder(info.title))

@@ -170,6 +170,17 @@ def test_the_newest_complete_run_counts(project: Project) -> None:
     assert project.drawn().run == project.home / "r2"
 
 
+def test_answers_of_another_scenario_of_the_same_name_are_not_drawn(project: Project) -> None:
+    """While ``b/s.yaml`` is there, a run of it is none of ``s.yaml``."""
+    project.ran()
+    path = project.home / "r1" / "results.json"
+    path.write_text(path.read_text("utf-8").replace('"s.yaml"', '"b/s.yaml"', 1), "utf-8")
+    assert project.drawn().run == path.parent
+    (project.root / "b").mkdir()
+    (project.root / "b" / "s.yaml").touch()
+    assert "s.yaml: no complete run in .rageval/s to draw from." in project.refused()
+
+
 def test_a_command_is_as_it_is_typed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the working directory, below the rootdir here, and with quotes around blanks."""
     folder = project.root / "my tests"

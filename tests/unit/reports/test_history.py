@@ -216,6 +216,20 @@ def test_partial_runs_push_no_complete_run_out_of_a_trend(
     assert means(trend_of(base, "s", limit=1, only_complete=True)) == [0.2]
 
 
+def test_runs_of_another_file_of_the_same_name_are_no_part_of_a_trend(
+    ran: Ran, base: Path, tmp_path: Path
+) -> None:
+    """They are of ``s.yaml``: while it is there, of nothing else; once moved, they stay."""
+    ran(1, 0.1)
+    (path,) = {point.path for point in trend_of(base, "s")}
+    assert means(trend_of(base, "s", file=(tmp_path, path))) == [0.1]
+    moved = (tmp_path, "b/s.yaml")
+    assert means(trend_of(base, "s", file=moved, limit=1)) == [0.1]
+    (tmp_path / path).touch()
+    assert means(trend_of(base, "s", file=moved, limit=1)) == []
+    assert means(trend_of(base, "s", file=(tmp_path, path))) == [0.1]
+
+
 def test_names_that_share_a_folder_are_kept_apart(ran: Ran, base: Path) -> None:
     """``a/b`` and ``a:b`` are one folder, on the disk."""
     ran(1, 0.1, name="a/b")
