@@ -53,12 +53,6 @@ function squared(value) {
   return value * value;
 }
 
-function standardDeviation(values) {
-  if (values.length < 2) return null;
-  const mean = fsum(values) / values.length;
-  return Math.sqrt(sumOf(values.length, (at) => squared(values[at] - mean)) / (values.length - 1));
-}
-
 /** The smallest value such that those up to it hold a share q of the weight; upper: more than q. */
 function weightedQuantile(values, weights, q, side = "lower") {
   const sizes = tame(weights);
@@ -92,7 +86,6 @@ function summarize(values, weights, range, groups = null) {
     weighted_mean: weightedMean(numbers, sizes),
     n: numbers.length,
     unscored: values.length - numbers.length,
-    std: standardDeviation(numbers),
     ci_low: interval === null ? null : interval[0],
     ci_high: interval === null ? null : interval[1],
   };

@@ -163,8 +163,8 @@ function docRow(app, name, weight) {
 }
 
 function samplesOf(run, name) {
-  const nfc = name.normalize("NFC");
-  return run.docs.reduce((sum, doc) => sum + (doc.nfc === nfc ? doc.n : 0), 0);
+  const plain = plainDoc(name);
+  return run.docs.reduce((sum, doc) => sum + (doc.plain === plain ? doc.n : 0), 0);
 }
 
 function removeDoc(app, name) {
@@ -205,8 +205,8 @@ function addDoc(app, nameInput, weightField) {
   const name = nameInput.value.trim();
   const weight = readWeight(app, weightField);
   if (weight === null) return;
-  const nfc = name.normalize("NFC");
-  const isKnown = [...app.weights.docs.keys()].some((known) => known.normalize("NFC") === nfc);
+  const plain = plainDoc(name);
+  const isKnown = [...app.weights.docs.keys()].some((known) => plainDoc(known) === plain);
   if (!name || isKnown) {
     app.panel.note.textContent = say(name ? "doc_known" : "doc_missing");
     nameInput.focus();

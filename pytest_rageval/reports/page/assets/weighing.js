@@ -58,7 +58,7 @@ function prepare(data) {
 function docsOf({ docs, doc }) {
   const counts = Array(docs.length).fill(0);
   for (const at of doc) if (at >= 0) counts[at] += 1;
-  return docs.map((name, at) => ({ name, nfc: name.normalize("NFC"), n: counts[at] }));
+  return docs.map((name, at) => ({ name, plain: plainDoc(name), n: counts[at] }));
 }
 
 function flags(n, numbers) {
@@ -92,11 +92,16 @@ function weigh(run, weights) {
   return state;
 }
 
-/** Names match in Unicode NFC, the exact one first; a document that is not named weighs 1. */
+/** What names of documents are compared by: Unicode NFC without blanks around it. */
+function plainDoc(name) {
+  return name.normalize("NFC").trim();
+}
+
+/** The exact name comes first; a document that is not named weighs 1. */
 function weightOfDoc(doc, weights) {
   if (weights.has(doc.name)) return weights.get(doc.name);
   for (const [name, weight] of weights) {
-    if (name.normalize("NFC") === doc.nfc) return weight;
+    if (plainDoc(name) === doc.plain) return weight;
   }
   return 1;
 }
@@ -222,7 +227,7 @@ function ruleOf(run, outcome, at) {
   return rules.find((rule) => naturalOutcome(run.asRun, rule, at) === outcome) ?? null;
 }
 
-/** Whether the sample is an ERROR, as pytest_rageval/engine/verdict/green.py has it. */
+/** Whether the sample is an ERROR, as pytest_rageval/engine/verdict/sample_verdict.py has it. */
 function unjudged(state, at) {
   if (state.run.isUnjudged[at]) return true;
   if (state.weighted[at] !== null || isTolerated(state, at)) return false;

@@ -8,7 +8,7 @@ function preparedOutline(outline) {
     outline,
     metrics,
     metric: new Map([whole, ...metrics].map((metric) => [metric.name, metric])),
-    docs: Object.entries(docs).map(([name, n]) => ({ name, nfc: name.normalize("NFC"), n })),
+    docs: Object.entries(docs).map(([name, n]) => ({ name, plain: plainDoc(name), n })),
     weights: {
       metrics: Object.fromEntries(metrics.map(({ name, weight }) => [name, weight])),
       docs: new Map(Object.entries(weights)),
