@@ -57,10 +57,12 @@ def _write_scores(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> No
     """Write the scores of every case with its metadata; an unscored metric is a blank cell."""
     metrics = list(result.metrics)
     metadata = result.info.metadata_columns
-    taken = {*_LEADING, *metrics, *_TRAILING}
-    shown = [f"metadata.{column}" if column in taken else column for column in metadata]
     causes = [] if result.info.diagnose is None else [CAUSE]
-    header = [*_LEADING, *shown, *metrics, *_TRAILING, *causes]
+    ours = {*_LEADING, *_TRAILING, *causes}
+    measured = [f"metric.{name}" if name in ours else name for name in metrics]
+    taken = {*ours, *metrics, *measured}
+    shown = [f"metadata.{column}" if column in taken else column for column in metadata]
+    header = [*_LEADING, *shown, *measured, *_TRAILING, *causes]
     rows = (
         [*_score_row(sample, metadata, metrics), *(sample.cause for _ in causes)]
         for sample in result.samples

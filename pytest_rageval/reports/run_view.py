@@ -358,8 +358,8 @@ def _means(result: ScenarioResult) -> Iterator[MeanRow]:
 
 
 def _people(result: ScenarioResult) -> Iterator[str]:
-    messages = " ".join(gate.message for gate in result.gates)
     for name, corrected in result.corrected.items():
+        messages = " ".join(gate.message for gate in result.gates if gate.metric in (name, ""))
         if corrected.mean is None and corrected.why not in messages:
             yield f"{name} by people: {corrected.why}"
     if not result.agreement:

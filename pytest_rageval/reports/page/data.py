@@ -183,13 +183,16 @@ def texts_that_fit(
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
     info = result.info
     good, warn = info.bands
-    controls = map(str, control_remarks(result))
     return {
         "name": cut(one_line(info.title), _WIDTH),
         "path": cut(info.path, _WIDTH),
         "description": cut(info.description, _DOC_WIDTH),
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
-        "warnings": [cut(warning, _WIDTH) for warning in (*info.warnings, *info.unlike, *controls)],
+        "warnings": [
+            *(cut(warning, _WIDTH) for warning in (*info.warnings, *info.unlike)),
+            # Whole: what is not to be trusted stands at the end.
+            *map(str, control_remarks(result)),
+        ],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         **_doubtful(result),

@@ -32,6 +32,8 @@ _SOURCE: Final = 4_000
 _NAME: Final = 200
 # The tables of so many samples, the worst by each column, come before those of all others.
 _FIRST: Final = 200
+# After so many that did not fit, no smaller one is looked for.
+_MISSES: Final = 100
 _OUTCOMES: Final = ("error", "failed", "xfailed")
 
 
@@ -50,13 +52,18 @@ def support_data(result: ScenarioResult, share: int = 1) -> dict[str, Any]:
     """
     table_room, text_room = TABLE_BYTES // share, SOURCE_BYTES // share
     tables: dict[int, dict[str, Any]] = {}
+    misses = 0
     for at in _worst_first(result.samples, result.info.metrics):
         table = table_of(result.samples[at])
         if table is None:
             continue
-        table_room -= _size(table)
-        if table_room < 0:
-            break
+        size = _size(table)
+        if size > table_room:
+            misses += 1
+            if misses == _MISSES:
+                break
+            continue
+        table_room -= size
         texts = _context_texts(result.samples[at], table)
         text_room -= _size(texts)
         tables[at] = {**table, "contexts": texts} if text_room >= 0 else table

@@ -22,6 +22,7 @@ from pytest_rageval.model import (
     Baseline,
     Bound,
     Comparing,
+    ControlVerdict,
     Estimate,
     GateResult,
     MetricColumn,
@@ -417,6 +418,13 @@ def test_a_gate_on_a_mean_has_what_the_run_says_beside_it(result: Result, tmp_pa
     assert gates["f1.mean"]["remark"] == remark
     assert remark in gates["f1.mean"]["run"][3]
     assert "remark" not in gates["em.mean"]
+
+
+def test_that_a_figure_is_not_to_be_trusted_is_not_cut(result: Result, tmp_path: Path) -> None:
+    """It stands at the end, behind all that the judge did not tell apart."""
+    ran = replace(result([]), controls={"f1": ControlVerdict(False, 1, reason="x" * 400)})
+    (warning,) = data_of(page_of(ran, tmp_path))["scenario"]["warnings"]
+    assert warning.endswith("do not trust this figure")
 
 
 def test_the_trend_is_of_complete_runs(

@@ -53,6 +53,17 @@ def test_the_worst_by_any_score_have_their_tables_when_not_all_fit(
     assert found["left"] == [1, 3]
 
 
+def test_a_table_that_does_not_fit_keeps_no_smaller_one_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That of the worst answer takes more than all there is; the next looks for room."""
+    large = {**TABLE, "statements": TABLE["statements"] * 9}
+    samples = [scored(0, 0.0, 1.0, details={"support": large}), scored(1, 1.0, 0.0)]
+    monkeypatch.setattr(support, "TABLE_BYTES", support._size(support.table_of(samples[1])))
+    found = support.support_data(ran(samples))
+    assert ([at for at, _ in found["tables"]], found["left"]) == ([1], [0])
+
+
 def test_pages_of_several_runs_share_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = [scored(0, 0.1, 0.0), scored(1, 0.5, 0.5)]
     monkeypatch.setattr(support, "TABLE_BYTES", 2 * support._size(support.table_of(samples[0])))

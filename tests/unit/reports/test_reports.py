@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.model import MetricColumn, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.model import Diagnosis, MetricColumn, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import RunFolder, write_atomically
 from pytest_rageval.reports.run_data import csv_lines
 from pytest_rageval.reports.write_run import run_id, save_baseline, write_run
@@ -313,6 +313,26 @@ def test_metadata_that_has_the_name_of_a_column_is_kept_apart(
     made = result([sample], metadata_columns=("f1",))
     (found,) = rows(write_run(made, RUN, tmp_path, tmp_path) / "scores.csv")
     assert (found["metadata.f1"], found["f1"]) == ("meta", "0.5")
+
+
+def test_no_column_of_scores_csv_is_there_twice(
+    result: Callable[..., ScenarioResult], tmp_path: Path
+) -> None:
+    """Metrics of one's own may be called as a column, and columns of the data as the cause."""
+    scores = {"answer": 0.5, "outcome": 0.25}
+    sample = SampleResult("a", 0, answer="42", metadata={"cause": "x", "error": "y"}, scores=scores)
+    made = result([sample], *map(MetricColumn, scores), metadata_columns=("cause", "error"))
+    made = replace(made, info=replace(made.info, diagnose=Diagnosis()))
+    path = write_run(made, RUN, tmp_path, tmp_path) / "scores.csv"
+    header = path.read_text("utf-8").partition("\n")[0].strip().split(",")
+    assert len(set(header)) == len(header)
+    (found,) = rows(path)
+    assert (found["answer"], found["metric.answer"], found["metric.outcome"]) == (
+        "42",
+        "0.5",
+        "0.25",
+    )
+    assert (found["metadata.cause"], found["metadata.error"]) == ("x", "y")
 
 
 def test_summary_md_has_means_gates_and_the_worst_samples(folder: Path) -> None:

@@ -162,6 +162,9 @@ def test_a_gates_reason_is_not_said_again(result: Callable[..., ScenarioResult])
     assert RunView(ran).people == [f"f1 by people: {WHY}"]
     gate = GateResult("f1.mean", "failed", None, 0.5, WHY)
     assert RunView(replace(ran, gates=(gate,))).people == []
+    assert RunView(replace(ran, gates=(replace(gate, metric="f1"),))).people == []
+    of_another = replace(gate, metric="em")
+    assert RunView(replace(ran, gates=(of_another,))).people == [f"f1 by people: {WHY}"]
 
 
 def test_answers_are_counted_not_labels(result: Callable[..., ScenarioResult]) -> None:
