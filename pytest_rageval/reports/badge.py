@@ -48,14 +48,15 @@ aria-hidden="true">
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    It says if the run is partial, sampled, or lacks scores; grey where some failed. It fetches no
-    font, style or script.
+    It says if the run is partial, sampled, or lacks scores. A red run of which scores failed is grey,
+    if it is not bad by those that are left. It fetches no font, style or script.
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
     value, mean = _value(result), _mean(result)
-    has_failed = result.weighted_score.failed > 0
-    band = None if has_failed else band_of(result, WEIGHTED_SCORE, mean)
+    band = band_of(result, WEIGHTED_SCORE, mean)
+    if result.weighted_score.failed and result.is_red and band != "bad":
+        band = None
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)
     label_width = label_length + 2 * _PADDING
