@@ -6,8 +6,10 @@ Conditions, loops, filters and calls are not followed.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
@@ -115,7 +117,7 @@ def _value(path: Path, variables: Mapping[str, Any], *, blank: bool) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as JavaScript writes it into a text.
+    """Return a value as JavaScript writes it into a text: ``4``, ``a,1``, ``{"a":1}``.
 
     An object, and a list that holds objects or lists, is written as JSON.
     """
@@ -123,11 +125,30 @@ def as_text(value: Any) -> str:
         return value
     if value is None:
         return ""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
     if isinstance(value, list) and not any(isinstance(part, list | Mapping) for part in value):
         return ",".join(map(as_text, value))
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bool | int | float | list | Mapping):
+        return as_json_text(value)
+    return str(value)
+
+
+def as_json_text(value: Any) -> str:
+    """Return a value as JSON, as JavaScript writes it: no blanks, numbers in its form."""
+    if isinstance(value, Mapping):
+        pairs = (f"{as_json_text(str(key))}:{as_json_text(part)}" for key, part in value.items())
+        return f"{{{','.join(pairs)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(as_json_text, value))}]"
+    if isinstance(value, float) and math.isfinite(value):
+        return _number(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _number(value: float) -> str:
+    """Return a number as JavaScript writes it: ``4``, ``0.00001``, ``1e-7``, ``1e+21``."""
+    if value and not 1e-6 <= abs(value) < 1e21:
+        return re.sub(r"(?<=e[+-])0", "", repr(value))
+    return format(Decimal(repr(value or 0)), "f").removesuffix(".0")
 
 
 def as_json(value: Any) -> Any:

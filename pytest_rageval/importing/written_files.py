@@ -104,7 +104,7 @@ def _reads_back(block: str, indent: str, key: str, value: str) -> bool:
 
 
 NAMES_IN_MODULE: Final = frozenset(
-    {*dir(builtins), "asyncio", "inspect", "json", "os", "cache", "util"}
+    {*dir(builtins), "asyncio", "inspect", "os", "cache", "util", "as_json_text", "as_text"}
 )
 """What the module that is written uses: a function of such a name would be in its place."""
 
@@ -113,11 +113,12 @@ _MODULE: Final = '''\
 
 import asyncio
 import inspect
-import json
 import os
 from functools import cache
 from importlib import util
 from pathlib import Path
+
+from pytest_rageval.importing.templates import as_json_text, as_text
 
 QUESTION = {question!r}
 
@@ -131,27 +132,19 @@ def _module(file):
     return module
 
 
-def _text(value):
-    if isinstance(value, list) and not any(isinstance(part, (list, dict)) for part in value):
-        return ",".join(map(_text, value))
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
-        value = int(value)
-    if isinstance(value, (bool, int, float, list, dict)):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else str(value)
-
-
 def _answer(sample, file, function, config, prompt):
     asked = {{}} if QUESTION is None else {{QUESTION: sample.question}}
     variables = {{**sample.metadata.get("vars", {{}}), **asked}}
     parts = (part if isinstance(part, str) else variables.get(part[0]) for part in prompt)
-    text = "".join(map(_text, parts))
+    text = "".join(map(as_text, parts))
     reply = getattr(_module(file), function)(text, {{"config": config}}, {{"vars": variables}})
     reply = asyncio.run(reply) if inspect.iscoroutine(reply) else reply
     if reply.get("error"):
         raise RuntimeError(reply["error"])
     output = reply["output"]
-    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    if output is None:
+        raise RuntimeError("the provider gave no output")
+    return output if isinstance(output, str) else as_json_text(output)
 '''
 _FUNCTION: Final = """
 

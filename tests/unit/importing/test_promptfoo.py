@@ -201,7 +201,8 @@ def test_a_header_that_differs_by_row_is_left_out(
     read: Read, header: str, written: str | None
 ) -> None:
     """[E22] Headers of a target are the same for all rows: the scenario would be refused."""
-    config = json.dumps({"headers": {"X-User": header, "X-B": "b"}, "body": {"q": "{{prompt}}"}})
+    config = json.dumps({"headers": {"X-User": header, "X-B": "b"}, "body": {"q": "{{prompt}}"},
+                         "transformResponse": "json.a"})  # fmt: skip
     found = read(
         f"""\
 prompts: ["{{{{q}}}}"]
@@ -287,9 +288,16 @@ tests: [{vars: {question: How?, lang: en}, assert: [{type: contains, value: b}]}
     ("value", "shown"),
     [
         *[("en", "en"), ("", ""), ("None", "None"), ("问", "问"), (3, "3"), (0, "0"), (4.5, "4.5")],
-        *[(True, "true"), (None, ""), (4.0, "4"), (["a", 1], "a,1"), ({"a": "é"}, '{"a": "é"}')],
+        *[(True, "true"), (None, ""), (4.0, "4"), (["a", 1], "a,1"), ({"a": "é"}, '{"a":"é"}')],
+        *[
+            (0.00001, "0.00001"),
+            (-2.5e-7, "-2.5e-7"),
+            (-0.0, "0"),
+            (1.5e20, "150000000000000000000"),
+        ],
+        *[({"a": [1.0, {}]}, '{"a":[1,{}]}'), ([{"a": 0.00005}], '[{"a":0.00005}]')],
         *[(1e22, "1e+22"), (date(2024, 1, 1), "2024-01-01"), ([date(2024, 1, 1)], "2024-01-01")],
-        ({"on": date(2024, 1, 1)}, '{"on": "2024-01-01"}'),
+        ({"on": date(2024, 1, 1)}, '{"on":"2024-01-01"}'),
     ],
 )
 def test_a_python_provider_is_shown_variables_as_promptfoo_writes_them(
@@ -316,6 +324,29 @@ tests: [{vars: {topic: How, lang: en}, assert: [{type: python, value: "True"}]}]
     assert module["python_1"](
         Sample("s", metadata={"vars": variables, "scripts": ["python_1"]})
     ).value
+
+
+@pytest.mark.parametrize(
+    ("output", "answer"),
+    [("", ""), (0, "0"), ([], "[]"), ({"a": [1, 2.0]}, '{"a":[1,2]}'), (None, None)],
+)
+def test_a_python_provider_without_an_output_gives_no_answer(
+    tmp_path: Path, output: object, answer: str | None
+) -> None:
+    """The answer "null" passed ``not-contains``; promptfoo makes it an error."""
+    found = imported(
+        tmp_path,
+        "prompts: ['{{q}}']\nproviders: [file://ask.py]\n"
+        "tests: [{vars: {q: a}, assert: [{type: not-contains, value: b}]}]\n",
+        ask__py=f"def call_api(prompt, options, context):\n    return {{'output': {output!r}}}\n",
+    )
+    module: dict[str, Any] = {"__file__": str(tmp_path / "bot_target.py")}
+    exec(found.module, module)
+    if answer is None:
+        with pytest.raises(RuntimeError, match="the provider gave no output"):
+            module["ask_py"](Sample("s", question="a"))
+    else:
+        assert module["ask_py"](Sample("s", question="a")) == answer
 
 
 def test_a_provider_may_be_called_as_what_its_module_uses(tmp_path: Path) -> None:
