@@ -17,10 +17,12 @@ from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.importing.base import Imported, ImportNotes, NotTakenError
 from pytest_rageval.importing.files import Folder, Part
 from pytest_rageval.importing.promptfoo_judges import models_of
+from pytest_rageval.importing.promptfoo_prompts import Prompt, prompts_of, says_key
 from pytest_rageval.importing.promptfoo_providers import (
-    Prompt,
     Provider,
-    prompts_of,
+    note_keys,
+    note_rest,
+    parts_of,
     providers_of,
     with_id,
 )
@@ -121,6 +123,10 @@ def _scenario(
     config: Part, path: Path, folder: Folder, tests: ImportedTests, notes: ImportNotes
 ) -> dict[str, Any]:
     description = str(config.of("description").value or "")
+    if says_key(description, tests.sure_keys):
+        why = "holds what looks like a key; it is not copied"
+        notes.add(config.of("description").where, "description", why)
+        description = ""
     scenario: dict[str, Any] = {"name": _name(description, path)}
     scenario |= {"description": description} if description else {}
     scenario |= {"dataset": f"{path.stem}.jsonl"}
@@ -187,8 +193,10 @@ def _asked(
     """Return what is asked: a target, or a variant for each provider and prompt; {} for nothing."""
     if any("answer" in row for row in tests.rows):  # not in all: one with a key in it is kept out
         tests.remarks.append("the answers are those that the tests hold (providerOutput)")
+        for part in parts_of(config):
+            note_keys(part, notes)
         return {}
-    prompts = prompts_of(config, folder, notes)
+    prompts = prompts_of(config, folder, notes, tests.sure_keys)
     targets = {}
     if [with_id(part.value).get("id") for part in config.of("providers").parts()] == ["echo"]:
         _echoed(config, prompts, tests, notes)
@@ -209,6 +217,10 @@ def _echoed(
     config: Part, prompts: Sequence[Prompt], tests: ImportedTests, notes: ImportNotes
 ) -> None:
     """Give each row its prompt as the answer; where that is not one text, only note so."""
+    for part in config.of("providers").parts():
+        note_keys(part, notes)
+        own = with_id(part.value).get("config")
+        note_rest("echo", own if isinstance(own, dict) else {}, frozenset(), part, notes)
     if len(prompts) != 1 or prompts[0].system is not None:
         what = "the messages of a chat" if len(prompts) == 1 else f"{len(prompts)} prompts"
         why = f"gives back {what}; a row has one answer, so leave one text under prompts"

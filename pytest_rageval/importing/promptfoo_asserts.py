@@ -6,10 +6,11 @@ Transforms of the output are not run. For an assert of a trimmed or lowered outp
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ _OF_ASCII: Final = frozenset({r"\d", r"\D", r"\w", r"\W", r"\b", r"\B"})
 SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """The white space of JavaScript, for a class of characters, also under ``(?a)``."""
 _PART: Final = re.compile(r"\\.|\[\^?\]|\[\^?|\(\?<(?=[A-Za-z_])|\{\d+(?:,\d*)?\}|.", re.DOTALL)
+_GROUP_OF_BOTH: Final = re.compile(r"\(\?(?:[:=!]|<[=!]|[is]*(?:-[is]+)?:)")
 _PART_OF_CLASS: Final = re.compile(r"\\.|.", re.DOTALL)
 _LETTERS: Final = {rf"\{letter}": letter for letter in "AZaU"}
 """Letters that a backslash makes special in Python alone."""
@@ -234,6 +236,8 @@ def _pattern(value: Any) -> str:
     parts = list(_parts_of(value))
     if any(re.fullmatch(r"\\[1-9k]", part) for part, _ in parts):
         raise NotTakenError("it refers back to a group, which Python does otherwise")
+    if refused := next(_refused(parts), None):
+        raise NotTakenError(f"JavaScript refuses it: {refused}")
     is_ascii = not _OF_ASCII.isdisjoint(part for part, _ in parts)
     found = ["(?a)"] if is_ascii else []
     for part, in_class in parts:
@@ -253,6 +257,17 @@ def _parts_of(pattern: str) -> Iterator[tuple[str, bool]]:
         yield found[0], in_class
         in_class = found[0] != "]" if in_class else found[0] in ("[", "[^")
         at = found.end()
+
+
+def _refused(parts: Sequence[tuple[str, bool]]) -> Iterator[str]:
+    """Yield what Python knows in a pattern and JavaScript refuses: ``(?i)``, ``(?>``, ``a++``."""
+    texts = ["[" if in_class else part for part, in_class in parts]
+    for at, (before, part) in enumerate(itertools.pairwise(texts)):
+        start = "".join(texts[at : at + 8])
+        if (before, part) == ("(", "?") and not _GROUP_OF_BOTH.match(start):
+            yield start
+        if part == "+" and re.fullmatch(r"[*+?]|\{.+", before):
+            yield f"{before}+"
 
 
 def _space(part: str, *, in_class: bool) -> str:

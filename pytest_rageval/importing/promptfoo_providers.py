@@ -1,15 +1,14 @@
-"""promptfoo's providers and prompts as targets."""
+"""promptfoo's providers as targets."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, Final
 
-from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.errors import shorten
 from pytest_rageval.importing.base import (
     ImportNotes,
     NotTakenError,
@@ -17,7 +16,8 @@ from pytest_rageval.importing.base import (
     sounds_secret_in,
     without_secrets,
 )
-from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
+from pytest_rageval.importing.files import Folder, Part, is_code, shown_name
+from pytest_rageval.importing.promptfoo_prompts import Prompt
 from pytest_rageval.importing.templates import (
     Path,
     as_json,
@@ -27,8 +27,7 @@ from pytest_rageval.importing.templates import (
     rewritten,
 )
 from pytest_rageval.importing.written_files import Code
-from pytest_rageval.redaction import shown_url
-from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.redaction import looks_secret, shown_url
 from pytest_rageval.text.json_value import change_texts
 
 _SERVERS: Final[Mapping[str, tuple[str | None, str | None]]] = {
@@ -68,32 +67,11 @@ _HTTP_KEYS: Final = frozenset(
     {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
 )
 _HAVE_VARIABLES: Final = ("url", "headers", "body", "query")
-_PROMPT_KEYS: Final = frozenset({"raw", "label", "id", "display"})
 _URL: Final = re.compile(r"\s*[^\s/?#]+://|\{\{-?\s*env\.\w+\s*-?\}\}(?=/|\s*$)")
 _PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
     r"(?:\(?\s*(?P<arg>\w+)\s*\)?\s*=>\s*)?(?P<root>\w+)(?P<path>(?:\??\.\w+|\[\d+\])*)\s*;?"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt: the message of the user and, in a chat, of the system.
-
-    A provider may name it by its label, by one of ``names``, or by what stands before a colon in
-    one of these: ``group`` or ``group:*``.
-    """
-
-    label: str
-    user: str
-    system: str | None = None
-    where: str = ""
-    names: tuple[str, ...] = ()
-
-    def is_named(self, name: str) -> bool:
-        """Return whether a provider that names ``name`` is asked with this prompt."""
-        group = name.removesuffix(":*") + ":"
-        return any(own == name or own.startswith(group) for own in (self.label, *self.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +121,28 @@ class Provider:
 
 def providers_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Provider]:
     """Return the providers that can be asked; the others are noted."""
-    key = "targets" if config.of("providers").value is None else "providers"
     found = []
-    for part in config.of(key).parts():
+    for part in parts_of(config):
         try:
             found.append(_provider(part, folder, notes))
         except NotTakenError as error:
             notes.add(part.where, f"provider {_named(part.value)}", error)
     return found
+
+
+def parts_of(config: Part) -> Iterator[Part]:
+    """Yield the providers, which may also be called targets."""
+    key = "targets" if config.of("providers").value is None else "providers"
+    yield from config.of(key).parts()
+
+
+def note_keys(part: Part, notes: ImportNotes) -> None:
+    """Note the keys of a provider, beside its config, that have no counterpart here."""
+    given = with_id(part.value)
+    for key in sorted(map(str, given.keys() - {"id", "label", "config", "prompts"})):
+        notes.add(
+            part.where, f"provider {_named(given.get('id'))}: {key}", "has no counterpart here"
+        )
 
 
 def _named(value: Any) -> str:
@@ -163,8 +155,7 @@ def _provider(part: Part, folder: Folder, notes: ImportNotes) -> Provider:
     name, config = str(given.get("id")), given.get("config") or {}
     if not isinstance(config, dict):
         raise NotTakenError("its config is no mapping")
-    for key in sorted(given.keys() - {"id", "label", "config", "prompts"}):
-        notes.add(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
+    note_keys(part, notes)
     prompts = given.get("prompts") or []
     only = tuple(map(str, prompts if isinstance(prompts, list) else [prompts]))
     python = _PYTHON.fullmatch(name)
@@ -217,10 +208,11 @@ def chat_target(
         target["api_key_env"] = named
     target |= {key: config[key] for key in _CHAT_KEYS if key in config}
     known = {*_CHAT_KEYS, *_SERVER_KEYS}
-    if isinstance(config.get("response_format"), dict):
-        target["extra_body"] = {"response_format": config["response_format"]}
+    form = config.get("response_format")
+    if isinstance(form, dict) and not looks_secret(json.dumps(form, default=str)):
+        target["extra_body"] = {"response_format": form}
         known.add("response_format")
-    _note_rest(name, config, known, part, notes)
+    note_rest(name, config, known, part, notes)
     return target
 
 
@@ -251,9 +243,10 @@ def _key_variable(config: Mapping[str, Any]) -> str | None:
     return (named[1] or named[2]) if named else None
 
 
-def _note_rest(
-    name: str, config: Mapping[str, Any], known: set[str], part: Part, notes: ImportNotes
+def note_rest(
+    name: str, config: Mapping[str, Any], known: Collection[str], part: Part, notes: ImportNotes
 ) -> None:
+    """Note the keys of a provider's config that are not ``known``."""
     if "apiKey" in config and _key_variable(config) is None:
         notes.add(
             part.where,
@@ -290,8 +283,11 @@ def _http(name: str, config: Mapping[str, Any], part: Part, notes: ImportNotes) 
     path = _answer_path(config.get("transformResponse", config.get("responseParser")))
     if path:
         target["answer"] = path
+    else:
+        why = "of a JSON reply the field 'answer' is the answer here; there it is the whole reply"
+        notes.add(part.where, f"provider {_named(name)}: no transformResponse", why)
     _note_unsent(name, config, method, part, notes)
-    _note_rest(name, config, set(_HTTP_KEYS), part, notes)
+    note_rest(name, config, _HTTP_KEYS, part, notes)
     return target
 
 
@@ -344,100 +340,3 @@ def _answer_path(transform: Any) -> str | None:
             f"its transformResponse {shorten(repr(transform), 80)} is no path such as json.answer"
         )
     return found["path"].replace("?", "").lstrip(".")
-
-
-def prompts_of(config: Part, folder: Folder, notes: ImportNotes) -> list[Prompt]:
-    """Return the prompts, ``{{prompt}}`` if the file has none; what cannot be used is noted."""
-    value = config.of("prompts").value
-    if value is None:
-        return [Prompt("prompt", "{{prompt}}")]
-    if isinstance(value, dict):
-        value = {"prompts": [{"raw": raw, "label": label} for raw, label in value.items()]}
-        config = Part(value, config.tree)
-    found: list[Prompt] = []
-    numbers = count(1)  # of all texts, taken or not
-    for part in config.of("prompts").parts():
-        try:
-            found += _prompts(part, folder, numbers, notes)
-            for key in (
-                sorted(part.value.keys() - _PROMPT_KEYS) if isinstance(part.value, dict) else ()
-            ):
-                notes.add(part.where, f"prompt: {key}", "has no counterpart here")
-        except (NotTakenError, ScenarioError) as error:
-            notes.add(part.where, f"prompt {shorten(repr(part.value), 60)}", error)
-    return found
-
-
-def _prompts(
-    part: Part, folder: Folder, numbers: Iterator[int], notes: ImportNotes
-) -> Iterator[Prompt]:
-    value = part.value
-    given = value if isinstance(value, dict) else {}
-    raw = given.get("raw", given.get("id", "")) if given else str(value)
-    label = str(given.get("label") or (given.get("id") if "raw" in given else "") or "")
-    file = re.sub(r"^(?:file://)?(?:\./)?", "", str(raw))
-    names = tuple(str(name) for name in (label, given.get("id"), raw, file) if name)
-    texts = list(_texts(str(raw), folder))
-    for text, at in zip(texts, numbers, strict=False):
-        try:
-            system, user = _turns(text)
-            for turn in (system or "", user):
-                names_in(turn)  # raises NotTakenError for what is more than variables
-        except NotTakenError as error:
-            shown = value if len(texts) == 1 else text
-            notes.add(part.where, f"prompt {shorten(repr(shown), 60)}", error)
-            continue
-        numbered = label if len(texts) == 1 else f"{label}-{at}" if label else ""
-        yield Prompt(numbered or f"prompt-{at}", user, system, part.where, names)
-
-
-def _texts(raw: str, folder: Folder) -> Iterator[str]:
-    """Yield the prompts that a text or a file holds; a line of ``---`` separates them in a .txt."""
-    is_file = raw.startswith("file://") or is_code(raw) or _is_file_name(raw)
-    if not is_file:
-        yield raw
-        return
-    for file in folder.named(raw):
-        text = read_text(file)
-        if file.suffix.lower() in (".yaml", ".yml", ".json"):
-            yield json.dumps(parse_yaml(text, file.name).data)
-        elif file.suffix.lower() == ".txt":
-            parts = re.split(r"^---\s*$", text, flags=re.MULTILINE)
-            yield from (part.strip() for part in parts if part.strip())
-        elif file.suffix.lower() in (".csv", ".jsonl") or is_code(file.name):
-            raise NotTakenError(f"prompts in {file.name} are not read; write them into text files")
-        else:
-            yield text.strip()
-
-
-def _is_file_name(raw: str) -> bool:
-    is_short = "\n" not in raw and "{{" not in raw and len(raw) < 200
-    return is_short and bool(re.search(r"\.(txt|md|jsonl?|ya?ml|j2|csv)$|^\S+/\*+$", raw))
-
-
-def _turns(text: str) -> tuple[str | None, str]:
-    """Return the system's and the user's message of a prompt that may be a chat, in JSON or YAML.
-
-    Raises NotTakenError for a chat with other messages.
-    """
-    messages = _messages(text)
-    if messages is None:
-        return None, text
-    roles = [message.get("role") for message in messages]
-    contents = [message.get("content") for message in messages]
-    if roles not in (["user"], ["system", "user"]) or not all(
-        isinstance(content, str) for content in contents
-    ):
-        raise NotTakenError("only a system message and a user message can be sent")
-    return (contents[0] if len(roles) > 1 else None), str(contents[-1])
-
-
-def _messages(text: str) -> list[dict[str, Any]] | None:
-    if not text.lstrip().startswith(("[", "- role")):
-        return None
-    try:
-        found = parse_yaml(text, "").data
-    except ScenarioError:
-        return None
-    is_chat = isinstance(found, list) and found and all(isinstance(m, dict) for m in found)
-    return found if is_chat else None

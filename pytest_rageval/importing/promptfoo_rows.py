@@ -35,6 +35,7 @@ from pytest_rageval.redaction import (
     shown_message,
 )
 from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.row_checks import read_checks
 
 CHECKS: Final = ("answer_checks", "must_satisfy")
 """The fields of a row that hold what its asserts became, each with a metric of that name."""
@@ -54,7 +55,8 @@ class ImportedTests:
     ``weakened`` rows, counted, keep only the checks of ``defaultTest``. ``metrics`` have the
     threshold of each, ``scripts`` the names of their functions. ``question`` is the variable that
     became the question. ``kept_out`` are rows, each with the name of a variable or of metadata that
-    was left out, because it holds one of ``keys``. The caller adds ``module`` and ``calls``.
+    was left out, because it holds one of ``keys``; ``sure_keys`` are no words, wherever they stand.
+    The caller adds ``module`` and ``calls``.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -69,6 +71,7 @@ class ImportedTests:
     scripts: dict[Script, str] = field(default_factory=dict)
     kept_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    sure_keys: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -98,10 +101,9 @@ class Rows:
     ) -> None:
         self._folder = folder
         self._grader = grader
-        self._keys = set(keys)
         self._notes = notes
         self._entries: list[_Entry] = []
-        self._tests = ImportedTests()
+        self._tests = ImportedTests(sure_keys=set(keys))
 
     def add(self, test: Test) -> None:
         """Add the row of a test; what cannot be taken of it is noted."""
@@ -110,6 +112,14 @@ class Rows:
         entry = _Entry(test, row, is_whole=test.is_whole)
         for at, part in enumerate(test.asserts):
             self._take(part, entry, is_own=at >= test.shared)
+        checks = row.get("answer_checks", [])
+        try:
+            read_checks("asserts", checks)
+        except ValueError as error:  # each was read; together, their weights are wrong
+            self._notes.add(test.where, "test", f"{error}; until then, all have to hold")
+            for check in checks:
+                check.pop("weight", None)
+            entry.is_whole = False
         self._entries.append(entry)
         self._tests.rows.append(row)
 
@@ -179,7 +189,7 @@ class Rows:
         if found.question is None and len(names) == 1:
             (found.question,) = names
         for test in (entry.test for entry in self._entries):
-            self._keys |= sure_keys([test.variables, test.metadata])
+            found.sure_keys |= sure_keys([test.variables, test.metadata])
         has_outputs = all(entry.test.output is not None for entry in self._entries)
         for entry in self._entries:
             self._finish(entry, taken, has_outputs=has_outputs)
@@ -225,7 +235,7 @@ class Rows:
         """
         row, where, keys = entry.row, entry.test.where, set[str]()
         whole = _written(row)
-        said = [key for key in self._keys if _quoted(key) in whole]
+        said = [key for key in self._tests.sure_keys if _quoted(key) in whole]
         for part in ("vars", "metadata"):
             given = row.pop(part, {})
             held = {

@@ -133,6 +133,8 @@ def _expanded(tests: Part, folder: Folder, notes: ImportNotes) -> Iterator[Part]
     for part in tests.parts():
         reference = part.value
         if isinstance(reference, dict) and isinstance(reference.get("path"), str):
+            for key in sorted(map(str, reference.keys() - {"path"})):
+                notes.add(part.where, f"tests: {key}", "has no counterpart here")
             reference = reference["path"]
         if not isinstance(reference, str):
             yield part
@@ -259,6 +261,8 @@ def _options(layers: list[Part], notes: ImportNotes) -> dict[str, Any]:
     for layer in layers:
         given = layer.of("options")
         options = given.value if isinstance(given.value, dict) else {}
+        if given.value not in (None, options):
+            notes.add(given.where, "options", f"is no mapping: {shorten(repr(given.value))}")
         known = _OPTIONS | ({"provider"} if layer is layers[0] else set())
         for key in sorted(map(str, options.keys() - known)):
             notes.add(given.of(key).where, f"options.{key}", "has no counterpart here")

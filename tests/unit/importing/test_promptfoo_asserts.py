@@ -38,6 +38,18 @@ def taken(kind: str, value: Any = None, folder: Path = Path("nowhere"), **keys: 
         # JavaScript's $ is the very end, and a group has another sign.
         ("regex", r"(?<day>3+)[$]\$$", {"regex": r"(?P<day>3+)[$]\$\Z"}),
         ("not-regex", "sorry", {"not-regex": "sorry"}),
+        *(
+            ("regex", pattern, {"regex": pattern})
+            for pattern in (
+                r"(?:a+)+",
+                "(?=a)(?!b)a",
+                "(?<=a)(?<!b)c",
+                "(?i:a)",
+                r"\(?i",
+                "[*+]+",
+                r"\++",
+            )
+        ),
         ("is-json", None, {"is-json": True}),
         ("is-json", "required: [a]", {"is-json": {"required": ["a"]}}),
         ("contains-json", {"type": "object"}, {"contains-json": {"type": "object"}}),
@@ -117,8 +129,21 @@ def test_asserts_that_are_metrics() -> None:
         ("contains", {"value": "file://https://x.org/a.txt"}, "is not on this machine"),
         ("contains", {"value": "file://gone.txt"}, "there is no file gone.txt"),
         ("contains", {"value": "file:///etc/hostname"}, "lies outside of nowhere"),
-        ("regex", {"value": "(?i"}, "is no regular expression"),
+        ("regex", {"value": "(a"}, "is no regular expression"),
         ("regex", {"value": r"(a)?b\1"}, "it refers back to a group"),
+        *(
+            ("not-regex", {"value": pattern}, "JavaScript refuses it")
+            for pattern in (
+                "(?i)x",
+                "(?>a)",
+                "a++",
+                "a{2}+",
+                "a??+",
+                "(?#x)a",
+                "(?P<a>x)",
+                "(?(1)a)",
+            )
+        ),
         ("is-json", {"value": {"oneOf": []}}, "unknown rule of a JSON Schema 'oneOf'"),
         ("latency", {}, "expected a number, found None"),
         ("context-recall", {"value": "a"}, "without a threshold it decides nothing"),

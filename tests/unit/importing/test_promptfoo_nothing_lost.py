@@ -428,9 +428,56 @@ def test_a_provider_that_cannot_be_asked_is_listed_with_what_is_wrong(
 ) -> None:
     given = json.dumps([provider, "openai:g"])
     found = read(f'prompts: ["{{{{q}}}}"]\nproviders: {given}\n{ONE}')
-    notes = [said.partition(": ")[2] for _, said in found.notes]
+    notes = [said.partition(": ")[2] for _, said in found.notes if "no transformR" not in said]
     assert [note[: len(why or "")] for note in notes] == ([why] if why else [])
     assert ("${API_URL}/chat?q={metadata.vars.q}" in json.dumps(found.scenario)) is (why is None)
+
+
+@pytest.mark.parametrize(
+    ("provider", "output", "lost"),
+    [
+        ({"id": "echo", "transform": "output.trim()"}, "", ["transform"]),
+        ({"id": "echo", "config": {"prefix": "x"}, "label": "e"}, "", ["prefix"]),
+        ({"id": "openai:g", "transform": "output.trim()"}, "providerOutput: a, ", ["transform"]),
+        ({"openai:g": {"config": {"top_p": 1}, "delay": 9}}, "providerOutput: a, ", ["delay"]),
+    ],
+)
+def test_keys_of_a_provider_that_is_not_asked_are_listed(
+    read: Read, provider: Any, output: str, lost: list[str]
+) -> None:
+    """A ``transform`` changes a recorded answer, too."""
+    text = ONE.replace("{vars", "{" + output + "vars")
+    found = read(f'prompts: ["{{{{q}}}}"]\nproviders: [{json.dumps(provider)}]\n{text}')
+    assert "answer" in found.rows[0]
+    name = provider.get("id", "openai:g")
+    said = [f"provider '{name}': {key}: has no counterpart here" for key in lost]
+    assert [what for _, what in found.notes] == said
+
+
+def test_options_and_files_of_tests_lose_nothing_in_silence(read: Read) -> None:
+    """Options that are no mapping, and what is handed to a file of tests."""
+    test = "{vars: {question: q}, options: x, assert: [{type: contains, value: a}]}"
+    found = read(
+        f"{ASKED}tests: [{test}, {{path: t.jsonl, config: {{n: 2}}}}]\n",
+        t__jsonl='{"vars": {"question": "r"}, "assert": [{"type": "contains", "value": "a"}]}\n',
+    )
+    assert len(found.rows) == 2
+    assert found.notes == [
+        ("bot.yaml:3", "options: is no mapping: 'x'"),
+        ("bot.yaml:3", "tests: config: has no counterpart here"),
+    ]
+
+
+def test_a_weight_that_counts_for_nothing_is_listed(read: Read) -> None:
+    """The run would refuse the row: here, all asserts of such a test have to hold."""
+    tiny = "{type: contains, value: a}, {type: contains, value: b, weight: 1.0e-9}"
+    found = read(f"{ASKED}tests: [{{vars: {{question: q}}, threshold: 0.5, assert: [{tiny}]}}]\n")
+    assert checks(found.rows) == [[{"contains": "a"}, {"contains": "b"}]]
+    assert found.scenario["thresholds"] == {"answer_checks": 1.0}
+    assert [said.partition(";")[0] for _, said in found.notes] == [
+        "test: asserts: a weight of 1e-09 of 1 counts for nothing",
+        "threshold: 0.5 is not taken: all checks of the test have to hold",
+    ]
 
 
 def test_keys_of_a_table_that_are_unknown_have_its_lines(read: Read) -> None:
@@ -447,6 +494,10 @@ def test_keys_of_a_table_that_are_unknown_have_its_lines(read: Read) -> None:
         ({"queryParams": [{"a": 1}]}, ["queryParams: is no mapping of names to texts"]),
         ({"body": {"q": 1}, "method": "get"}, ["body: is not sent with GET; write method: POST"]),
         ({"request": "POST / HTTP/1.1"}, ["request: has no counterpart here"]),
+        (
+            {"transformResponse": None},
+            ["no transformResponse: of a JSON reply the field 'answer' is the answer here; there"],
+        ),
         ({"headers": {"X-A": "b"}, "queryParams": {"a": 1}, "body": {"q": 1}}, []),
         ({"headers": None, "queryParams": {}, "body": None, "method": "GET"}, []),
         ({"headers": [], "body": "", "method": "GET"}, []),
@@ -458,6 +509,7 @@ def test_what_a_request_cannot_send_is_listed(
     read: Read, config: dict[str, Any], lost: list[str]
 ) -> None:
     """[E22] No part of a provider goes in silence."""
+    config = {"transformResponse": "json.a", **config}
     provider = json.dumps({"id": "https://a.org/ask", "config": config})
     found = read(f'prompts: ["{{{{q}}}}"]\nproviders: [{provider}]\n{ONE}')
     said = [what.removeprefix("provider 'https://a.org/ask': ") for _, what in found.notes]

@@ -319,6 +319,26 @@ def test_an_answer_that_says_a_key_is_not_written(tmp_path: Path) -> None:
     assert found.checks == 1
 
 
+def test_no_key_is_in_what_a_model_is_told(read: Read) -> None:
+    """Prompts, a description and a response_format; a word that is called a password stays."""
+    form = f"{{type: json_schema, json_schema: {{description: 'as {KEY}'}}}}"
+    text = (
+        f"description: Bot of {KEY}\n"
+        f"prompts: ['{{{{q}}}} by {SECRET}', '{KEY} {{{{q}}}}', '{{{{q}}}}, password: {{{{x}}}}']\n"
+        f"providers: [{{id: openai:g, config: {{apiKey: {SECRET}, response_format: {form}}}}}]\n"
+    )
+    found = read(text + TESTS)
+    written = f"{found.scenario}{found.rows}{found.notes}"
+    assert SECRET not in written
+    assert KEY not in written
+    prompt = "{question}, password: {metadata.vars.x}"
+    assert found.scenario["target"]["prompt"] == prompt
+    assert found.scenario["name"] == "bot"
+    assert [what.partition(":")[0] for _, what in found.notes][:3] == [
+        "description", "prompt 1", "prompt 2",
+    ]  # fmt: skip
+
+
 def test_a_key_of_a_provider_is_in_no_row(read: Read) -> None:
     """[E22]"""
     provider = f"{{id: openai:gpt-4o, config: {{apiKey: {SECRET}}}}}"
