@@ -29,6 +29,9 @@ _HELD: Final = ("coverem", "acc", "f1", "rouge-l")
 _COUNTED_IF_HELD: Final = ("coverem", "acc")
 """Those of ``_HELD`` that have a weight: the others are low for right sentences, too."""
 
+_GATED: Final[tuple[str, ...]] = ("coverem", "acc", "stringem")
+"""Those that say of an answer whether it is right; without one, ``f1`` does."""
+
 _CHECKS: Final = tuple(name for name in CHECK_FIELDS if name != "must_satisfy")
 """The checks that no model is asked for."""
 
@@ -75,6 +78,8 @@ class Measures:
     """The columns whose values may be judged apart from each other."""
     bare_rows: int = 0
     """How many rows have nothing in any of the columns that the metrics compare with."""
+    is_whole: bool = True
+    """Whether each row has what the metrics other than checks compare with."""
     judged: bool = False
     """Whether the metrics are those of a model: nothing else can tell right from wrong here."""
     odd_rows: tuple[int, ...] = ()
@@ -88,16 +93,35 @@ class Measures:
     def gates(self) -> tuple[tuple[str, float], ...]:
         """The metrics to gate, with their least means: 1.0 for checks, which all have to pass.
 
-        ``coverem`` and ``acc`` have a gate each: their mean is 0.5 even if all answers are wrong
-        and one of the two takes them for right.
+        Answers and a search have a gate each: a good search would fill up the mean of wrong
+        answers. Not where rows lack one of them: they would be errors of its gate. ``coverem`` and
+        ``acc``, of which one may take wrong answers for right, always have one each.
         """
         if {*self.metrics} <= {*self.of_answers.metrics}:
             return ((self.metrics[0], 0.5),)
         checks = tuple((name, 1.0) for name in self.metrics if name in _CHECKS)
         if len(checks) == len(self.metrics):
             return checks
-        halves = _COUNTED_IF_HELD if "acc" in self.metrics else ("weighted_score",)
-        return (*((name, 0.5) for name in halves), *checks)
+        compared = [name for name in _GATED if name in self.metrics]
+        compared = compared or [name for name in self.metrics if name == "f1"]
+        if self.is_whole and _SEARCH[0] in self.metrics and (compared or checks):
+            gated = [*compared, _SEARCH[0]]
+        else:
+            gated = compared if len(compared) > 1 else ["weighted_score"]
+        return (*((name, 0.5) for name in gated), *checks)
+
+    @property
+    def about_gates(self) -> tuple[str, ...]:
+        """What to know of these gates: lines of a comment."""
+        gated = dict(self.gates)
+        if "recall@5" in gated:
+            return (
+                "A gate each: a good search does not make up for wrong answers. Set them a little",
+                "below what a whole run gives: right answers in other words have a middling f1.",
+            )
+        is_filled = not {*_SEARCH, *_CHECKS}.isdisjoint(self.metrics) and not self.is_whole
+        is_one = is_filled and "weighted_score" in gated
+        return ("Not all rows have all metrics: a high one may hide a low one.",) * is_one
 
     @property
     def gates_of_groups(self) -> dict[str, float]:
@@ -117,7 +141,9 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
     is_answered = "answer" in mapped.fields or "answer" in found.asks
     more = of_answers(table, mapped, is_answered=is_answered, is_asked=bool(found.asks))
     bare = _bare_rows(table, mapped, found.metrics, more.refused)
-    return _with(replace(found, bare_rows=bare), more)
+    counts = (count for name, count in covered(table, mapped, found) if name not in CHECK_FIELDS)
+    is_whole = all(count == table.rows for count in counts)
+    return _with(replace(found, bare_rows=bare, is_whole=is_whole), more)
 
 
 def _with(found: Measures, more: OfAnswers) -> Measures:

@@ -248,7 +248,7 @@ def _means(measures: Measures) -> list[str]:
 
 
 def _gates(draft: Draft) -> list[str]:
-    lines = ["gates:"]
+    lines = ["gates:", *(f"  # {line}" for line in draft.measures.about_gates)]
     for name, least in draft.measures.gates:
         lines.append(_with_comment(f"  {name}: {least:g}", _tried(draft, name, least)))
     lines += _looser_checks(draft)

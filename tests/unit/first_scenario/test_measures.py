@@ -138,6 +138,43 @@ def test_checks_do_not_make_up_for_low_scores() -> None:
     assert found.gates == (("weighted_score", 0.5), ("must_include", 1.0))
 
 
+@pytest.mark.parametrize(
+    ("row", "gated"),
+    [
+        ({"reference": "five days", "answer": SENTENCE}, ["coverem"]),
+        (
+            {"reference": "五天", "answer": "我们收到包裹之后，五天之内就可以退款给您。"},
+            ["coverem", "acc"],
+        ),
+        ({"reference": "five days", "answer": "five days"}, ["f1"]),
+        ({"reference": [["five days"], ["no fee"]], "answer": "five days"}, ["stringem"]),
+        ({"must_include": ["five"], "response": "five days"}, []),
+    ],
+)
+def test_a_good_search_does_not_make_up_for_wrong_answers(
+    row: Mapping[str, Any], gated: list[str]
+) -> None:
+    """With all answers wrong, recall@5 and mrr of 1 made a mean of 0.5 to 0.6667."""
+    found = measures(
+        *(
+            {"question": f"{at}?", **row, "relevant_ids": ["a"], "retrieved_ids": ["a"]}
+            for at in "ab"
+        )
+    )
+    checks = [("must_include", 1.0)] if "must_include" in row else []
+    assert found.gates == (*((name, 0.5) for name in [*gated, "recall@5"]), *checks)
+
+
+def test_a_row_without_what_a_gate_needs_is_no_error_of_it() -> None:
+    """Such a row has a weighted_score by its search alone, and a comment says so."""
+    row = {**ROW, "answer": "five", "relevant_ids": ["a"], "retrieved_ids": ["a"]}
+    found = measures(row, {**row, "reference": None})
+    assert found.gates == (("weighted_score", 0.5),)
+    assert found.about_gates == ("Not all rows have all metrics: a high one may hide a low one.",)
+    bare = {"question": "Who?", "answer": "you", "reference": None}
+    assert measures({**ROW, "answer": "five"}, bare).about_gates == ()
+
+
 def test_expected_passages_inside_of_found_chunks() -> None:
     """match: contains, unless they are equal."""
 
