@@ -274,6 +274,8 @@ def _try(draft: Draft, reading: Reading, first: int) -> ScenarioResult | None:
     needs. A system that has to be asked gives the question back. None where a model would judge.
     """
     tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
+    if tree.problems:  # of a file that could not be loaded, which is not written
+        raise ScenarioError(tree.problems)
     for key in ("variants", "judge"):
         tree.data.pop(key, None)
     if draft.measures.judged:

@@ -21,6 +21,7 @@ from pytest_rageval.run_paths import NO_GLOB
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.yaml.tree import inline_text, pair_text
+from pytest_rageval.text.numbered import free_name
 from pytest_rageval.text.printable import cells, one_line
 
 _WIDTH: Final = 96
@@ -145,14 +146,12 @@ def _in_a_line(label: str, names: list[str]) -> Iterator[str]:
 
 def _variants(draft: Draft) -> list[str]:
     """Return a variant for each column with a system's answers."""
-    if not draft.mapped.systems:
-        return []
     lines = ["# Each column of answers is a variant; they are compared side by side.", "variants:"]
-    names = [re.sub(r"[^\w-]+", "-", one).strip("-") or "answers" for one in draft.mapped.systems]
-    for at, column in enumerate(draft.mapped.systems):
-        name = names[at] if names.count(names[at]) == 1 else f"{names[at]}-{at + 1}"
-        lines.append(f"  {pair_text(name, {'dataset': {'key_map': {'answer': column}}})}")
-    return lines
+    names: list[str] = []
+    for one in draft.mapped.systems:
+        names.append(free_name(re.sub(r"[^\w-]+", "-", one).strip("-") or "answers", names))
+        lines.append(f"  {pair_text(names[-1], {'dataset': {'key_map': {'answer': one}}})}")
+    return lines if names else []
 
 
 def _human(draft: Draft) -> list[str]:
@@ -406,11 +405,11 @@ def workflow_text(step: str, extras: Sequence[str], folder: str, *, asks: bool) 
     ``folder`` is where to run it, relative to the repository; ``asks`` says that a system has to be
     installed that the scenario can ask.
     """
-    at = f"    defaults: {{run: {{working-directory: {_quoted(folder)}}}}}\n" if folder else ""
+    at = f"    defaults: {{run: {{working-directory: {_quoted(folder)}}}}}\n"
     return _WORKFLOW.format(
         step=step,
         extras=f"[{','.join(extras)}]" if extras else "",
-        folder=at,
+        folder=at if folder else "",
         version=__version__,
         asked=_ASKED if asks else "",
     )
@@ -422,14 +421,15 @@ def step_text(scenario: str) -> str:
 
 
 def what_to_add(workflow: str, scenario: str) -> str:
-    """Return what to add to a workflow that is to run a scenario, "" if a line there names it.
+    """Return what to add to a workflow that is to run a scenario, "" if a pytest there does.
 
     A step after one that failed does not run: a command that is there can take both scenarios.
     """
     word = shell_word(scenario).replace("'", "''")
-    run = re.sub(r"(?m)^\s*#.*", "", workflow)
-    # Not as the end of another name, which is in quotes if it has spaces.
-    if re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|'')", run):
+    run = re.sub(r"(?m)(?:^|\s)#.*", "", re.sub(r"\\\n", " ", workflow))
+    commands = " ; ".join(re.findall(r"\bpytest\b[^;&|\n]*+(?!\|\| *true)", run))
+    # Not the end of another name, which is in quotes if it has spaces.
+    if re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|'')", commands):
         return ""
     if re.search(rf"\bpytest .*{_STRICT}", run):
         return f"write {word} into the pytest command, before {_STRICT}"
@@ -442,8 +442,7 @@ def shell_word(text: str) -> str:
     >>> shell_word("a.yaml"), shell_word("my data.yaml")
     ('a.yaml', "'my data.yaml'")
     """
-    is_plain = all(character.isalnum() or character in "._/-" for character in text)
-    return text if is_plain else shlex.quote(text)
+    return text if re.fullmatch(r"[\w./-]+", text) else shlex.quote(text)
 
 
 def _quoted(text: str) -> str:

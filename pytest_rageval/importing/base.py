@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from pytest_rageval.redaction import (
     shown_text,
     sounds_secret,
 )
+from pytest_rageval.text.numbered import free_name
 
 
 class NotTakenError(ValueError):
@@ -48,11 +48,8 @@ class ImportNotes:
             name = name.upper() if names_secret(name) else f"{name.upper()}_KEY".lstrip("_")
             # A shell sets PWD itself.
             name = f"RAG_{name}" if name[:1].isdigit() or name == "PWD" else name
-            names = itertools.chain([name], (f"{name}_{at}" for at in itertools.count(2)))
             taken = {*self.in_use, *self._variables.values()}
-            self._variables[secret] = next(
-                candidate for candidate in names if candidate not in taken
-            )
+            self._variables[secret] = free_name(name, taken, "_")
         variable = self._variables[secret]
         self.add(where, what, f"is not copied; put it into the environment variable {variable}")
         return variable

@@ -6,7 +6,6 @@ A test passes there when all of its asserts do, and here when all of its checks 
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +39,7 @@ from pytest_rageval.importing.written_files import (
 )
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.recognise import is_promptfoo
+from pytest_rageval.text.numbered import free_name
 
 _READ: Final = frozenset(
     {"description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest"}
@@ -249,7 +249,7 @@ def _targets(
         for prompt in used:
             parts = [provider.label, *([prompt.label] if len(used) > 1 else [])]
             label = "-".join(parts)
-            name = _free(_slug(label).replace(".", "-") or "asked", names)
+            name = free_name(_slug(label).replace(".", "-") or "asked", names)
             try:
                 if provider.code is not None:
                     target = _called(provider.code, name, prompt, tests)
@@ -265,21 +265,13 @@ def _targets(
         tests.remarks.append(f"variants with names for --rag-set: {', '.join(changed)}")
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    """Return ``name``, with a number if another variant has it."""
-    numbered = (f"{name}-{number}" for number in itertools.count(2))
-    return next(one for one in itertools.chain([name], numbered) if one not in taken)
-
-
 def _called(code: Code, name: str, prompt: Prompt, tests: ImportedTests) -> dict[str, Any]:
     """Add a function to the module beside the scenario, and return it as the target."""
     if prompt.system is not None:
         raise NotTakenError("messages of a chat are not passed to a function")
     prompt_pieces(prompt.user)  # raises for one that cannot be taken
     taken = {*NAMES_IN_MODULE, *(call.name for call in tests.calls)}
-    own = identifier(name)
-    numbered = (f"{own}_{number}" for number in itertools.count(2))
-    own = next(one for one in itertools.chain([own], numbered) if one not in taken)
+    own = free_name(identifier(name), taken, "_")
     tests.calls.append(Call(own, code, prompt.user))
     return {"use": f"{tests.module}:{own}"}
 

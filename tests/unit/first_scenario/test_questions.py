@@ -147,10 +147,11 @@ def test_the_answers_of_two_systems_are_variants_by_one_option(tmp_path: Path) -
 def test_variants_have_different_names_whatever_their_columns_are(tmp_path: Path) -> None:
     """Of others the file that was written could not be collected."""
     file = tmp_path / "rows.json"
-    rows = [{"GPT 4": "a", "GPT-4": "b", "!!!": "c", **row} for row in OPEN["two systems"]]
+    systems = ["GPT 4", "GPT-4", "GPT-4-2", "!!!"]
+    rows = [{**dict.fromkeys(systems, "a"), **row} for row in OPEN["two systems"]]
     file.write_text(json.dumps(rows), encoding="utf-8")
-    text = propose(file, tmp_path, {"variants": ["GPT 4", "GPT-4", "!!!"]}).text
-    assert [*yaml.safe_load(text)["variants"]] == ["GPT-4-1", "GPT-4-2", "answers"]
+    text = propose(file, tmp_path, {"variants": systems}).text
+    assert [*yaml.safe_load(text)["variants"]] == ["GPT-4", "GPT-4-2", "GPT-4-2-2", "answers"]
 
 
 def test_a_table_without_a_header_is_refused(tmp_path: Path) -> None:

@@ -62,5 +62,17 @@ def test_a_second_scenario_joins_the_command_that_is_there() -> None:
         command = yaml.safe_load(joined)["jobs"]["evaluate"]["steps"][3]["run"]
         assert shlex.split(command)[1:3] == ["my data.rageval.yaml", other]
     step = "add this step:  - run: 'pytest a.yaml --rag-strict --rag-report=html'"
-    for mine in ("mine", "  # later: pytest a.yaml --rag-strict\n"):
+    for mine in (
+        "mine",
+        "  # later: pytest a.yaml --rag-strict\n",
+        "on: {push: {paths: [a.yaml]}}\n",
+        "run: make  # pytest a.yaml\n",
+        "run: pytest a.yaml || true\n",
+        "run: pytest tests && cat a.yaml\n",
+    ):
         assert what_to_add(mine, "a.yaml") == step
+    for mine in (
+        "run: pytest -q a.yaml b.yaml # all\n",
+        "run: |\n  pytest \\\n    a.yaml && true\n",
+    ):
+        assert what_to_add(mine, "a.yaml") == ""
