@@ -37,19 +37,16 @@ def gate_verdict(outcome: GateOutcome) -> Verdict:
     return "partial" if outcome == "skipped" else outcome
 
 
-def joint_verdict(verdicts: Sequence[Verdict | None]) -> Verdict | None:
+def joint_verdict(verdicts: Sequence[Verdict | None], best: Verdict | None) -> Verdict | None:
     """Return the verdict of all variants of a scenario; None stands for one that never ran.
 
-    ``verdicts`` are those of the variants, and of the gate ``best`` if there is one. ``unjudged``
-    ones count only if all are: the gate may judge them. Of the others: ``failed`` if any is,
-    ``passed`` if all are, else ``partial``; None if none of them ran.
+    ``best`` is that of the gate, None without one. ``failed`` if any of these is, ``partial`` if
+    not all ran and were decided; then as of one run. None if no variant ever ran.
     """
     if not any(verdicts):
         return None
-    if "failed" in verdicts:
-        return "failed"
-    (first, *others) = set(verdicts) - {"unjudged"} or {"unjudged"}
-    return first if not others and first in ("passed", "unjudged") else "partial"
+    found = _heaviest([verdict or "partial" for verdict in verdicts], [best] if best else [])
+    return "partial" if found == "empty" else found
 
 
 def run_verdict(
@@ -63,22 +60,29 @@ def run_verdict(
 
     ``saved`` has the verdict of each scenario and variant that came to its end, None where nothing
     could be saved; ``gates`` are those that compare variants. ``is_part``: a variant is missing
-    that was to run. ``status`` is None if pytest could not be started. A scenario that nothing
-    judged makes it ``unjudged``, unless there is such a gate: it may judge the variants.
+    that was to run. ``status`` is None if pytest could not be started.
     """
     saved = list(saved)
     saved += ["partial"] if saved and is_part else []
     judged = [gate_verdict(gate["outcome"]) for gate in gates]
-    saved += judged
-    if "failed" in saved or (status == 1 and saved):  # pytest: tests failed
+    found = [*saved, *judged]
+    if "failed" in found or (status == 1 and found):  # pytest: tests failed
         return "failed"
     if status == 5:  # pytest: no tests ran
         return "empty"
-    if status != 0 or not saved or None in saved:
+    if status != 0 or not found or None in found:
         return "error"
-    best: tuple[Verdict, ...] = ("passed", "unjudged") if judged else ("unjudged", "passed")
-    by_weight: tuple[Verdict, ...] = ("partial", "empty", *best)
-    return next(verdict for verdict in by_weight if verdict in saved)
+    return _heaviest(saved, judged)
+
+
+def _heaviest(verdicts: Sequence[Verdict | None], gates: Sequence[Verdict]) -> Verdict:
+    """Return the verdict that decides, of scenarios or variants and of the gates between them.
+
+    One that nothing judged makes all ``unjudged``, unless there is such a gate: it judges variants.
+    """
+    best: tuple[Verdict, ...] = ("passed", "unjudged") if gates else ("unjudged", "passed")
+    by_weight: tuple[Verdict, ...] = ("failed", "partial", "empty", *best)
+    return next(one for one in by_weight if one in verdicts or one in gates)
 
 
 def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,13 @@ from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry
-from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict, read_ranking
+from pytest_rageval.serving.verdicts import (
+    Verdict,
+    gate_verdict,
+    joint_verdict,
+    point_verdict,
+    read_ranking,
+)
 from pytest_rageval.stats.wording import made_text
 
 _IN_TREND: Final = 20
@@ -74,14 +80,13 @@ class RunStore:
             return {"last": last, "verdict": None, "ran_at": ran_at, "trend": trend}
         found = [None if point is None else point_verdict(point) for point in points]
         contest = self.contest(entry) if any(found) else None
+        best: Verdict | None = None
         if contest is not None and contest["gate"] is not None:
-            found.append(
-                "partial" if contest["newer"] else gate_verdict(contest["gate"]["outcome"])
-            )
+            best = "partial" if contest["newer"] else gate_verdict(contest["gate"]["outcome"])
         # Each once: a weight that was set for a run of all variants stands in each of them.
         named = (name for point in points if point is not None for name in point.overridden)
         overridden = list(dict.fromkeys(named))
-        verdict = joint_verdict(found)
+        verdict = joint_verdict(found, best)
         return {
             "last": None,
             "verdict": verdict,

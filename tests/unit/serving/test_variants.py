@@ -110,7 +110,7 @@ def test_a_file_of_another_kind_is_no_ranking(tmp_path: Path, text: str) -> None
 )
 def test_variants_have_passed_together_only_if_each_has(verdicts: list[Any], joint: Any) -> None:
     """[E20] One that never ran has not."""
-    assert joint_verdict(verdicts) == joint
+    assert joint_verdict(verdicts, None) == joint
 
 
 def result(variant: str, verdict: str = "passed") -> dict[str, Any]:

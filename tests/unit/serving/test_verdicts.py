@@ -78,17 +78,25 @@ def test_a_run_that_nothing_judged_is_left_to_the_gate_best() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "joint"),
+    ("verdicts", "best", "joint"),
     [
-        (["unjudged", "unjudged"], "unjudged"),
-        (["unjudged", "unjudged", "passed"], "passed"),  # the gate best
-        (["unjudged", "partial"], "partial"),
-        (["unjudged", None], "partial"),
-        (["unjudged", "failed"], "failed"),
-        ([None, None], None),
+        (["unjudged", "unjudged"], None, "unjudged"),
+        (["unjudged", "unjudged"], "passed", "passed"),
+        (["unjudged", "passed"], None, "unjudged"),
+        (["unjudged", "passed"], "passed", "passed"),
+        (["unjudged", "passed"], "partial", "partial"),
+        (["unjudged", "partial"], None, "partial"),
+        (["unjudged", None], None, "partial"),
+        (["unjudged", "failed"], None, "failed"),
+        (["passed", "passed"], "failed", "failed"),
+        ([None, None], None, None),
     ],
 )
-def test_variants_that_nothing_could_fail_leave_the_verdict_to_others(
-    verdicts: list[Verdict | None], joint: Verdict | None
+def test_variants_that_nothing_could_fail_leave_the_verdict_to_the_gate_best(
+    verdicts: list[Verdict | None], best: Verdict | None, joint: Verdict | None
 ) -> None:
-    assert joint_verdict(verdicts) == joint
+    """As a run of them all does: one that nothing judged has not passed."""
+    assert joint_verdict(verdicts, best) == joint
+    if None not in verdicts:
+        gate = [] if best is None else [{"outcome": {"partial": "skipped"}.get(best, best)}]
+        assert run_verdict(0, verdicts, gate) == joint
