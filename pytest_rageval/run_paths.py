@@ -19,6 +19,9 @@ EVALUATION_ROWS: Final = "evaluation_rows.json"
 ImportMode = Literal["prepend", "append", "importlib"]
 """How folders get into ``sys.path`` for imports by path: first, last, not; pytest's own names."""
 
+RUN_ID: Final = re.compile(r"\d{8}T\d{6}-")
+"""How the id of a run begins, the name of its folder."""
+
 NO_GLOB: Final = str.maketrans("[]", "()")
 """What becomes of brackets in names of files: pytest cannot run a file that has them."""
 

@@ -19,10 +19,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_rageval.errors import listed
 from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE, RunInfo, ScenarioResult
 from pytest_rageval.reports.run_data import csv_lines
 from pytest_rageval.results.run_point import RunPoint, point_of, read_point
-from pytest_rageval.run_paths import base_of, run_folder
+from pytest_rageval.run_paths import RUN_ID, base_of, run_folder
 
 if sys.platform != "win32":
     import fcntl
@@ -33,6 +34,7 @@ HISTORY: Final = "history.csv"
 _DATABASE: Final = "history.sqlite"  # what earlier versions kept
 _BUSY_S: Final = 5.0
 _KEPT_POINTS: Final = 10_000
+_LISTED: Final = 10
 
 _COUNTS: Final = (
     "samples", "ran", "scored", "passed", "failed", "error", "skipped", "xfailed", "invalid",
@@ -104,7 +106,24 @@ def all_runs(base: Path) -> Sequence[RunPoint]:
 
 def unread_runs(base: Path) -> list[str]:
     """Return the folders below ``base`` whose ``results.json`` this version cannot read."""
-    return [folder for folder in _all_folders(base) if not [*_points(base, [folder])]]
+    return _unread(base, _all_folders(base))
+
+
+def unread_since(base: Path, scenario: str, run: str = "") -> list[str]:
+    """Return those of ``scenario`` that began after ``run``, by the ids in the folders' names."""
+    names = _run_folders(base, run_folder(scenario))
+    ids = {folder: Path(folder).name for folder in names}
+    return _unread(base, [one for one in names if RUN_ID.match(ids[one]) and ids[one] > run])
+
+
+def _unread(base: Path, folders: Iterable[str]) -> list[str]:
+    return [folder for folder in folders if not [*_points(base, [folder])]]
+
+
+def left_out(folders: Sequence[str]) -> str:
+    """Return the remark about runs that cannot be read."""
+    shown = listed(folders, _LISTED)
+    return f"left out: {shown}: results.json is cut off, or of another version"
 
 
 def _all_folders(base: Path) -> list[str]:

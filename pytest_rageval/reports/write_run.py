@@ -22,7 +22,7 @@ from pytest_rageval.reports.base import (
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.results.layout import results_chunks
-from pytest_rageval.run_paths import base_of, run_folder
+from pytest_rageval.run_paths import RUN_ID, base_of, run_folder
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.codec import as_json, to_json
 
@@ -136,7 +136,6 @@ _CACHE_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder holds the runs of pytest-rageval. It can be deleted at any time.\n"
 )
-_RUN_ID = re.compile(r"\d{8}T\d{6}-")
 _CLEANED = 100
 # Names in a folder of runs may begin so: the user's own .gitignore, cached replies, the history.
 _FIRST = (".gitignore", ".cache", "history.csv", "history.sqlite")
@@ -201,7 +200,7 @@ def _is_folder(path: Path) -> bool:
 def _clean(output: Path, base: Path) -> None:
     """Remove what killed runs left in the newest run folders and, if ``output`` is ours, above."""
     ours = [output, base, base / "baselines"] if _is_ours(output) else []
-    runs = sorted((folder for folder in base.iterdir() if _RUN_ID.match(folder.name)), reverse=True)
+    runs = sorted((folder for folder in base.iterdir() if RUN_ID.match(folder.name)), reverse=True)
     for folder in (*ours, *runs[:_CLEANED]):
         remove_leftovers(folder)
 

@@ -13,7 +13,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_baselines import baseline_of
 from pytest_rageval.engine.scoring.score_sample import weigh_scores
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.errors import BaselineError, Problem, RagevalError, listed, shorten
+from pytest_rageval.errors import BaselineError, Problem, RagevalError, UserError, listed, shorten
 from pytest_rageval.model import (
     NOTHING,
     TOLERANCE,
@@ -26,7 +26,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.model.measured import CODE, code_differences, recorded_as, setting_differences
-from pytest_rageval.reports.history import trend_of
+from pytest_rageval.reports.history import left_out, trend_of, unread_since
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.layout import SavedHead, SavedScenario, comparison_dict
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
@@ -64,18 +64,23 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
     ``name`` is the run's id, an unmistakable beginning of it, ``latest``, ``previous`` (the one
     before), or the name of a baseline in the folder ``baselines`` (default: the scenario's below
     ``base``). It is looked up in what there is, and never part of a path. Raises UserError for any
-    other name.
+    other name, and for ``latest`` and ``previous`` where a newer run cannot be read.
     """
     home = base / run_folder(scenario)
     runs = [point.folder.rpartition("/")[2] for point in trend_of(base, scenario)][::-1]
     files = {path.stem: path for path in sorted((baselines or home / "baselines").glob("*.json"))}
     newest = dict(zip((LATEST, PREVIOUS), runs, strict=False))
-    if name in newest:
-        return home / newest[name]
-    if name not in runs and folder_name(name) in files:
+    if name not in runs and name not in newest and folder_name(name) in files:
         return files[folder_name(name)]
-    found = pick("run", name, [*runs, *files, *newest], begins=True)
-    return files[found] if found in files else home / newest.get(found, found)
+    known, by_age = [*runs, *files, *newest], (LATEST, PREVIOUS)
+    found = name if name in by_age else pick("run", name, known, begins=True)
+    # Another run may be meant where one that is newer cannot be read.
+    if found in by_age and (unread := unread_since(base, scenario, newest.get(found, ""))):
+        raise UserError([Problem("", f"run {found!r}: {left_out(unread)}")])
+    found = pick("run", found, known, begins=True)
+    if found in newest:
+        return home / newest[found]
+    return files[found] if found in files else home / found
 
 
 @dataclass(frozen=True)

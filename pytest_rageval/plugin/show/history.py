@@ -12,10 +12,10 @@ from typing import Final
 
 import pytest
 
-from pytest_rageval.errors import listed, unknown_name
+from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE
 from pytest_rageval.plugin.show.terminal import say
-from pytest_rageval.reports.history import all_runs, unread_runs
+from pytest_rageval.reports.history import all_runs, left_out, unread_runs
 from pytest_rageval.reports.write_run import latest_run
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.wording import change, figure, interval, made_text
@@ -49,8 +49,7 @@ def print_history(base: Path, scenario: str) -> int:
         lines += history_lines(runs, _blocks(), len(runs) if scenario else _LISTED)
         lines += _clock_lines(base, runs)
     if unread := unread_runs(base):
-        folders = listed(unread, _LISTED)
-        lines.append(f"left out: {folders}: results.json is cut off, or of another version")
+        lines.append(left_out(unread))
     say("".join(printable(line) + "\n" for line in lines))
     return int(pytest.ExitCode.OK)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from pytest_rageval.reports.history import all_runs
+from pytest_rageval.reports.history import all_runs, left_out, unread_since
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
 from pytest_rageval.results.run_point import RunPoint
@@ -59,7 +59,8 @@ class RunStore:
         """Return by id the last run of each scenario, or the verdict of its variants' last runs.
 
         Also ``ran_at``, when the newest of these began; ``trend``, the weighted scores of the last
-        complete runs, [] with variants; and with variants ``overridden``, what options changed.
+        complete runs, [] with variants; ``unread`` says which newer runs cannot be read, then the
+        verdict is no pass; and with variants ``overridden``, what options changed.
         """
         by_base: dict[Path, dict[str, list[RunPoint]]] = {}
         for base in {self.base(entry) for entry in entries}:
@@ -70,15 +71,29 @@ class RunStore:
         }
 
     def _standing(self, entry: ScenarioEntry, runs: Mapping[str, list[RunPoint]]) -> dict[str, Any]:
-        points = [runs[title][-1] if title in runs else None for title in entry.titles]
+        base, titles = self.base(entry), () if entry.problem else entry.titles
+        points = [runs[title][-1] if title in runs else None for title in titles]
+        since = [Path(point.folder).name if point is not None else "" for point in points]
+        unread = [unread_since(base, *one) for one in zip(titles, since, strict=True)]
+        lost = [folder for folders in unread for folder in folders]
         ran_at = max((point.started_at for point in points if point is not None), default=None)
+        standing: dict[str, Any] = {
+            "last": None,
+            "verdict": "partial" if lost else None,
+            "ran_at": ran_at,
+            "trend": [],
+            "unread": left_out(lost) if lost else None,
+        }
         if not entry.variants:
-            known = [point for title in entry.titles for point in runs.get(title, ())]
+            known = [point for title in titles for point in runs.get(title, ())]
             whole = [point.weighted_score.mean for point in known if point.complete]
-            last = brief_dict(known[-1], self.base(entry), entry) if known else None
+            last = brief_dict(known[-1], base, entry) if known and not lost else None
             trend = [mean for mean in whole[-_IN_TREND:] if mean is not None]
-            return {"last": last, "verdict": None, "ran_at": ran_at, "trend": trend}
-        found = [None if point is None else point_verdict(point) for point in points]
+            return {**standing, "last": last, "trend": trend}
+        found: list[Verdict | None] = [
+            "partial" if newer else None if point is None else point_verdict(point)
+            for point, newer in zip(points, unread, strict=True)
+        ]
         contest = self.contest(entry) if any(found) else None
         best: Verdict | None = None
         if contest is not None and contest["gate"] is not None:
@@ -86,14 +101,7 @@ class RunStore:
         # Each once: a weight that was set for a run of all variants stands in each of them.
         named = (name for point in points if point is not None for name in point.overridden)
         overridden = list(dict.fromkeys(named))
-        verdict = joint_verdict(found, best)
-        return {
-            "last": None,
-            "verdict": verdict,
-            "ran_at": ran_at,
-            "trend": [],
-            "overridden": overridden,
-        }
+        return {**standing, "verdict": joint_verdict(found, best), "overridden": overridden}
 
     def point(self, point: RunPoint, entry: ScenarioEntry) -> dict[str, Any]:
         """Return a run as the app has it."""

@@ -89,6 +89,20 @@ def test_a_run_is_found_by_its_id_its_beginning_or_as_the_latest(runs: Runs) -> 
     assert runs.find("previous") == runs.find("prev") == first
 
 
+def test_the_latest_is_no_older_run_where_the_newest_cannot_be_read(runs: Runs) -> None:
+    """As ``--rag-history`` says; an unreadable run beneath newer ones changes nothing."""
+    first, second, third = (runs.run(rows([GOOD])) for _ in "123")
+    (second / "results.json").write_text("{", "utf-8")
+    assert runs.find("latest") == third
+    why = "left out: s/20260102T000000-abc: results.json is cut off, or of another version"
+    assert runs.refusal(runs.find, "previous") == f"run 'previous': {why}"
+    (third / "results.json").write_text("{", "utf-8")
+    assert "left out: s/20260102T000000-abc, s/2026010" in runs.refusal(runs.find, "lat")
+    assert runs.find("20260101") == first
+    (first / "results.json").unlink()
+    assert "left out: s/20260102T000000-abc, s/2026010" in runs.refusal(runs.find, "latest")
+
+
 def test_a_baseline_is_found_by_its_name(runs: Runs) -> None:
     """[E15, E25] Also where its file is called otherwise; a run's id comes first."""
     runs.run(rows([GOOD]))

@@ -180,7 +180,7 @@ async function loadScenarios(app, isFresh) {
     fillScenarios(app);
     return;
   }
-  const stateOf = (entry) => `${entry?.last?.run} ${entry?.verdict}`;
+  const stateOf = (entry) => `${entry?.last?.run} ${entry?.verdict} ${entry?.unread}`;
   const before = stateOf(app.entry);
   app.entry = app.scenarios.find((one) => one.id === app.chosen) ?? app.entry;
   if (stateOf(app.entry) !== before) app.redraw("run");

@@ -90,11 +90,12 @@ function scenarioItem(app, one) {
 }
 
 /** What is known of a scenario's last run, in a few signs. */
-function standing(app, { id, problem, unfinished, last, variants, verdict, overridden = [] }) {
+function standing(app, { id, problem, unfinished, unread, last, variants, verdict, overridden = [] }) {
   if (app.running?.scenario === id) return el("span", { class: "badge", id: "running-now" }, runningWords(app));
   if (app.waiting.includes(id)) return el("span", { class: "note" }, say("is_waiting"));
   if (problem) return badge("bad", {}, "broken");
   if (unfinished) return badgeWith("bad", "⚠", say(`verdict_${unfinished.verdict}`));
+  if (unread) return [badge(verdict), el("p", { class: "note" }, given(serverSaid(unread)))];
   if (variants.length) {
     const ran = verdict === null ? el("span", { class: "note" }, say("not_run")) : badge(verdict);
     const count = el("span", { class: "note" }, say("n_variants", { n: variants.length }));

@@ -122,7 +122,9 @@ async function stopRun(app) {
 function runSection(app) {
   const live = app.runs.get(app.chosen) ?? null;
   if (live !== null && live.end === null) return section("run", progressView(app, live));
-  const outcome = hasVariants(app) ? variantsOutcome(app, live) : outcomeView(app, live);
+  const { unread } = app.entry;
+  const ended = hasVariants(app) ? variantsOutcome(app, live) : outcomeView(app, live);
+  const outcome = live === null && unread ? notice(given(serverSaid(unread))) : ended;
   return section("run", variantChoice(app), runButton(app), runProblem(app), outcome);
 }
 

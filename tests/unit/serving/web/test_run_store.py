@@ -14,7 +14,7 @@ from pytest_rageval.reports.history import all_runs
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.serving.project import ScenarioEntry
-from pytest_rageval.serving.web.run_store import RunStore, page_of, point_dict
+from pytest_rageval.serving.web.run_store import RunStore, page_of, point_dict, saved_in
 
 BOT = ScenarioEntry(Path("bot.rageval.yaml"), "bot.rageval.yaml", "bot")
 ROWS = [{"answer": "a", "references": ["a"]}]
@@ -78,6 +78,27 @@ def test_variants_have_not_passed_while_best_is_undecided(tmp_path: Path) -> Non
     assert standing_of(tmp_path / "unasked", entry) == "partial"
     evaluate_variants({**judged, "best": "one"}, write_to=tmp_path / "asked")
     assert standing_of(tmp_path / "asked", entry) == "passed"
+
+
+@pytest.mark.usefixtures("steady_clock")
+@pytest.mark.parametrize("variant", ["", "one"])
+def test_an_older_run_does_not_stand_for_a_newer_one_that_cannot_be_read(
+    tmp_path: Path, variant: str
+) -> None:
+    """The list had the verdict of the run before; one beneath newer runs changes nothing."""
+    entry = replace(BOT, output_dir=".", variants=(variant,) if variant else ())
+    variants = {"variants": {variant: {}}} if variant else {}
+    for _ in range(3):
+        evaluate({**SCENARIO, **variants}, variant=variant, write_to=tmp_path)
+    folders = sorted({file.parent.resolve() for file in tmp_path.rglob("results.json")})
+    store = RunStore(RunPaths(tmp_path, tmp_path))
+    for folder, verdict in zip(folders[1:], ("unjudged", "partial"), strict=True):
+        (folder / "results.json").write_text("{", "utf-8")
+        found = store.standings([entry])[entry.id]
+        assert saved_in(found)[1] == verdict
+    names = ", ".join(folder.relative_to(tmp_path.resolve()).as_posix() for folder in folders[1:])
+    assert found["unread"] == f"left out: {names}: results.json is cut off, or of another version"
+    assert (found["last"], found["ran_at"] is None) == (None, False)
 
 
 def test_the_list_says_which_settings_of_variants_are_not_of_the_file(tmp_path: Path) -> None:
