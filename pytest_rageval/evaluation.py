@@ -91,7 +91,7 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     except UserError as error:
         # Without our own frames and causes: --showlocals would print the whole scenario.
         raise error.with_traceback(None) from None
-    result = evaluate_planned(plan, run, progress, write_to, requested, workers)
+    result, _ = evaluate_planned(plan, run, progress, write_to, requested, workers)
     return EvaluationResult.of(result, handed.library)
 
 
@@ -115,8 +115,8 @@ def evaluate_planned(
     write_to: str | os.PathLike[str] | None,
     requested: tuple[str, ...],
     workers: Workers | None = None,
-) -> ScenarioResult:
-    """Score every case of a plan, write the files if wanted, and return the result."""
+) -> tuple[ScenarioResult, Path | None]:
+    """Score every case of a plan, write the files if wanted; return the result and their folder."""
     expect("progress", progress, (bool, Callable), "True, False or a function")
     started = datetime.now(UTC)
     plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
@@ -124,7 +124,7 @@ def evaluate_planned(
         evaluated = evaluate_plan(plan, run, listener, workers)
     if write_to is not None:
         return _write(evaluated, started, Path(write_to), requested)
-    return evaluated.result
+    return evaluated.result, None
 
 
 def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
@@ -233,10 +233,10 @@ def _with_shown_function(plan: Plan, function: Callable[..., Any]) -> Plan:
 
 def _write(
     evaluated: Evaluated, started: datetime, output: Path, requested: tuple[str, ...]
-) -> ScenarioResult:
-    """Write the files of a run; return its result with the remarks about them."""
+) -> tuple[ScenarioResult, Path]:
+    """Write the files of a run; return its result with the remarks about them, and their folder."""
     result, usage = evaluated.result, evaluated.usage
     run = run_info(result, started, datetime.now(UTC), usage=asdict(usage) if usage else None)
     folder = write_run(result, run, Path.cwd(), output, requested)
     remarks = (*result.info.remarks, *record(result, run, folder))
-    return replace(result, info=replace(result.info, remarks=remarks))
+    return replace(result, info=replace(result.info, remarks=remarks)), folder

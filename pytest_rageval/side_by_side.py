@@ -32,6 +32,7 @@ from pytest_rageval.evaluation import (
     workers_of,
 )
 from pytest_rageval.model import (
+    NOTHING,
     WEIGHTED_SCORE,
     Contest,
     GateResult,
@@ -149,10 +150,11 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
             from pytest_rageval.engine.remote.sending import prepared
 
             plans = [prepared(plan, workers) for plan in plans]
-        found = [
+        ran = [
             evaluate_planned(plan, settings, progress, write_to, requested, workers)
             for plan in plans
         ]
+    found = [result for result, _ in ran]
     judged = contested(found)[0]
     ranking = judged.ranking
     if ranking is None:  # workers lost all samples of a variant
@@ -164,7 +166,8 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     ranked = VariantResults(results, ranking, judged.gate)
     if write_to is None:
         return ranked
-    return _write(ranked, Path(write_to) / run_folder(judged.info.name), requested)
+    runs = {name: folder.name for name, (_, folder) in zip(names, ran, strict=True) if folder}
+    return _write(ranked, Path(write_to) / run_folder(judged.info.name), requested, runs=runs)
 
 
 def _of_mapping(scenario: object) -> Variants | None:
@@ -304,8 +307,14 @@ def _check(results: Mapping[str, ScenarioResult], of: str, at_least: str | None)
 
 
 def _write(
-    found: VariantResults, folder: Path, requested: Iterable[str], contest: Contest | None = None
+    found: VariantResults,
+    folder: Path,
+    requested: Iterable[str],
+    contest: Contest | None = None,
+    runs: Mapping[str, str] = NOTHING,
 ) -> VariantResults:
     results = list(found.results.values())
-    page = write_variants(folder, results, found.ranking, found.gate, tuple(requested), contest)
+    page = write_variants(
+        folder, results, found.ranking, found.gate, tuple(requested), contest, runs=runs
+    )
     return replace(found, page=page)

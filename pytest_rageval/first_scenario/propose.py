@@ -296,7 +296,8 @@ def _trial(
     target = _echo if draft.measures.asks else None
     handed = Handed(target=target, rows=GivenRows(rows, reading.data.name))
     plan = plan_of(scenario, [], reading.data.parent, handed, RunSettings(), "")
-    return evaluate_planned(replace(plan, cases=plan.cases[:most]), RunSettings(), None, None, ())
+    plan = replace(plan, cases=plan.cases[:most])
+    return evaluate_planned(plan, RunSettings(), None, None, ())[0]
 
 
 def _echo(question: str = "") -> dict[str, Any]:

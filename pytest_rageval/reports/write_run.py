@@ -12,7 +12,14 @@ from typing import Any, Final
 
 from pytest_rageval import __version__
 from pytest_rageval.errors import listed
-from pytest_rageval.model import Contest, GateResult, Ranking, RunInfo, ScenarioResult
+from pytest_rageval.model import (
+    NOTHING,
+    Contest,
+    GateResult,
+    Ranking,
+    RunInfo,
+    ScenarioResult,
+)
 from pytest_rageval.reports.base import (
     REPORT_REGISTRY,
     RunFolder,
@@ -105,21 +112,23 @@ def ranking_dict(ranking: Ranking) -> dict[str, Any]:
     return {"schema": 1, **found, "variants": {one.pop("name"): one for one in found["variants"]}}
 
 
-def write_variants(
+def write_variants(  # noqa: PLR0913  (what the two files have)
     folder: Path,
     results: Collection[ScenarioResult],
     ranking: Ranking,
     gate: GateResult | None = None,
     requested: Collection[str] = (),
     contest: Contest | None = None,
+    *,
+    runs: Mapping[str, str] = NOTHING,
 ) -> Path | None:
     """Write the files to ``folder``; return the page if ``requested`` asks for pages.
 
     A whole run without a page takes an older one away, which shows other answers; a run in part
-    leaves it. ``contest`` is how they were ranked, if that is not what the scenario says. Raises
-    OSError.
+    leaves it. ``contest`` is how they were ranked, if that is not what the scenario says; ``runs``
+    are the names of the run folders, by variant. Raises OSError.
     """
-    text = to_json({**ranking_dict(ranking), "gate": gate}, indent=1)
+    text = to_json({**ranking_dict(ranking), "runs": runs, "gate": gate}, indent=1)
     write_atomically(folder / RANKING, [text, "\n"])
     if PAGE not in requested:
         if ranking.complete:

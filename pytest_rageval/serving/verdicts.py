@@ -137,14 +137,16 @@ def shown_ranking(ranking: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_ranking(folder: Path) -> dict[str, Any] | None:
-    """Return the last ranking in a scenario's folder, and when it was written; None without one.
+    """Return the last ranking in a scenario's folder, and of which ``runs``; None without one.
 
-    ``written_at`` is in UTC, as runs have it.
+    ``runs`` are ids by variant, {} in older files. ``written_at`` is in UTC, as runs have it.
     """
     file = folder / RANKING
     try:
-        found = shown_ranking(from_json(file.read_bytes(), dict[str, Any]))
+        plain = from_json(file.read_bytes(), dict[str, Any])
+        found = shown_ranking(plain)
+        runs = convert(plain.get("runs", {}), dict[str, str])
         written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     except (OSError, ValueError):
         return None  # not there, or not ours
-    return {**found, "written_at": written.isoformat()}
+    return {**found, "runs": runs, "written_at": written.isoformat()}

@@ -38,9 +38,12 @@ def test_equal_questions_are_asked_once_over_all_workers(judged: JudgedProject) 
     judged.server.options.latency_s = 0.02
     judged.distributed()
     assert len(judged.asked) == 16
-    text = (judged.path / ".rageval/qa/variants.json").read_text("utf-8")
+    found = [json.loads((judged.path / ".rageval/qa/variants.json").read_text("utf-8"))]
     judged.pytest()
-    assert (judged.path / ".rageval/qa/variants.json").read_text("utf-8") == text
+    found.append(json.loads((judged.path / ".rageval/qa/variants.json").read_text("utf-8")))
+    runs = [one.pop("runs") for one in found]
+    assert (found[0], runs[0].keys()) == (found[1], runs[1].keys())
+    assert runs[0].values() != runs[1].values()
 
 
 def test_equal_questions_are_asked_once_from_python(judged: JudgedProject) -> None:

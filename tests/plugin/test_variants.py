@@ -91,6 +91,9 @@ def test_variants_are_ranked_with_letters(three: Project, run: Run) -> None:
     assert pairs["dense", "bm25"]["p_value"] == 2**-9
     assert pairs["dense", "bm25"]["diff"] == 0.5
     assert (found["metric"], found["common"], found["complete"]) == ("weighted_score", 20, True)
+    for name, ran in found["runs"].items():
+        assert ran == (three.path / ".rageval/qa" / name / "latest").resolve().name
+    assert found["runs"].keys() == found["variants"].keys()
     lines = result.stdout.lines
     head = next(at for at, line in enumerate(lines) if line.startswith("variant "))
     assert [line.split()[0] for line in lines[head + 1 : head + 4]] == ["dense", "bm25", "twin"]

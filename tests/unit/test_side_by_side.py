@@ -98,7 +98,9 @@ def test_files_are_written_for_each_and_for_all(tmp_path: Path) -> None:
     ]
     plain = json.loads((tmp_path / "bot/variants.json").read_text("utf-8"))
     assert plain["pairs"] == [asdict(pair) for pair in found.ranking.pairs]
-    assert (tmp_path / "bot/high/latest/results.json").is_file()
+    latest = {name: (tmp_path / "bot" / name / "latest") for name in ("low", "high")}
+    assert (latest["high"] / "results.json").is_file()
+    assert plain["runs"] == {name: run.resolve().name for name, run in latest.items()}
 
 
 @pytest.mark.parametrize(

@@ -262,12 +262,15 @@ class Contests:
         """The pages that were written."""
         return [page for page in self._pages.values() if isinstance(page, Path)]
 
-    def write(self) -> None:
-        """Write the files that compare variants."""
+    def write(self, written: Iterable[tuple[ScenarioResult, Path | str]]) -> None:
+        """Write the files that compare variants; ``written`` has the folders of their runs."""
+        folders = {result.info.nodeid: folder for result, folder in written}
         for found in self.found:
-            self._pages[found.nodeid] = self._written(found)
+            self._pages[found.nodeid] = self._written(found, folders)
 
-    def _written(self, found: VariantComparison) -> Path | str | None:
+    def _written(
+        self, found: VariantComparison, folders: Mapping[str, Path | str]
+    ) -> Path | str | None:
         """Return the page, None without one, or a sentence why there are no files."""
         if found.ranking is None:
             return None
@@ -277,8 +280,16 @@ class Contests:
         base = self._settings.run_paths.run_base(found.info.output_dir)
         folder = base / run_folder(found.info.name)
         try:
+            infos = [result.info for result in found.results]
+            ran = {info.variant: folders.get(info.nodeid) for info in infos}
+            runs = {name: one.name for name, one in ran.items() if isinstance(one, Path)}
             return write_variants(
-                folder, found.results, found.ranking, found.gate, self._settings.reports
+                folder,
+                found.results,
+                found.ranking,
+                found.gate,
+                self._settings.reports,
+                runs=runs,
             )
         except OSError as error:
             return f"not written: {error}"

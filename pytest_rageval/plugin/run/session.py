@@ -363,7 +363,7 @@ class RagevalSession:
             for result in self._summarized:
                 if self._results.ran(result):
                     self._files.write(result, self._summarized, is_usable=not self._refusals)
-            self._contests.write()
+            self._contests.write(self._files.written)
         self._files.publisher.write_summary(self._contests.found)
 
     @property

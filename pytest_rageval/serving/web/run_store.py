@@ -121,7 +121,7 @@ class RunStore:
         ]
 
     def contest(self, entry: ScenarioEntry) -> dict[str, Any] | None:
-        """Return the gate and the page of the last ranking; ``newer`` are variants that ran since.
+        """Return the gate and the page of the last ranking; ``newer`` are variants of other runs.
 
         The gate is undecided where the scenario asks for ``best`` and no saved ranking has it.
         None without variants; without a ranking, also if there is no such gate, or no run.
@@ -130,7 +130,7 @@ class RunStore:
             return None
         folder = self.base(entry) / run_folder(entry.name)
         found = read_ranking(folder)
-        last = {point.scenario: point.started_at for point in self.points(entry)}
+        last = {point.scenario: point for point in self.points(entry)}
         if found is None:
             is_open = entry.has_best and bool(last)
             return {"gate": _UNDECIDED, "newer": [], "page": None} if is_open else None
@@ -138,11 +138,18 @@ class RunStore:
         newer = [
             variant
             for variant, title in zip(entry.variants, entry.titles, strict=True)
-            if last.get(title, "") > found["written_at"]
+            if title in last and _is_other(last[title], found["runs"].get(variant), found)
         ]
         has_page = file_inside(folder / SIDE_BY_SIDE, self.base(entry)) is not None
         page = f"/runs/{entry.id}/{SIDE_BY_SIDE}" if has_page else None
         return {"gate": gate, "newer": newer, "page": page}
+
+
+def _is_other(point: RunPoint, ranked: str | None, ranking: Mapping[str, Any]) -> bool:
+    """Return whether a run is not the one that was ``ranked``; older files do not say which was."""
+    if ranked is not None:
+        return Path(point.folder).name != ranked
+    return bool(point.started_at > ranking["written_at"])
 
 
 def saved_in(standing: Mapping[str, Any]) -> tuple[str | None, str]:

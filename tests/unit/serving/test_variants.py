@@ -67,12 +67,14 @@ RANKING = Ranking(
 
 
 def test_a_ranking_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """[E20] Best first; when it was written tells whether a variant ran again since."""
-    plain = json.loads(to_json({**ranking_dict(RANKING), "gate": None}))
+    """[E20] Best first; which runs they were tells whether a variant ran again since."""
+    runs = {"a": "20260101T000000-000001"}
+    plain = json.loads(to_json({**ranking_dict(RANKING), "runs": runs, "gate": None}))
     (tmp_path / "variants.json").write_text(json.dumps(plain), "utf-8")
     found = read_ranking(tmp_path)
     assert found is not None
     assert found.pop("written_at").startswith("20")
+    assert found.pop("runs") == runs
     assert found == shown_ranking(plain)
     assert [(one["name"], one["letters"]) for one in found["variants"]] == [("b", "a"), ("a", "a")]
     assert (found["pairs"][0]["p_adjusted"], found["gate"]) == (0.4, None)
@@ -86,6 +88,7 @@ def test_a_ranking_is_read_as_it_was_written(tmp_path: Path) -> None:
         "{}",
         '"mean"',
         to_json({**ranking_dict(RANKING), "gate": None}).replace("0.8", '"<b>"'),
+        to_json({**ranking_dict(RANKING), "gate": None, "runs": {"a": 1}}),
         to_json({**ranking_dict(RANKING), "gate": {"name": "best", "outcome": "<b>"}}),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,15 @@ def test_variants_have_not_passed_while_best_is_undecided(tmp_path: Path) -> Non
     evaluate_variants(judged, write_to=tmp_path / "unasked")
     assert standing_of(tmp_path / "unasked", entry) == "partial"
     evaluate_variants({**judged, "best": "one"}, write_to=tmp_path / "asked")
+    assert standing_of(tmp_path / "asked", entry) == "passed"
+    # As a copied or restored cache leaves it, and then as an earlier version wrote it.
+    evaluate(judged, variant="two", write_to=tmp_path / "asked")
+    ranking = tmp_path / "asked/bot/variants.json"
+    os.utime(ranking, (2e9, 2e9))
+    assert standing_of(tmp_path / "asked", entry) == "partial"
+    plain = json.loads(ranking.read_text("utf-8"))
+    ranking.write_text(json.dumps({key: plain[key] for key in plain if key != "runs"}), "utf-8")
+    os.utime(ranking, (2e9, 2e9))
     assert standing_of(tmp_path / "asked", entry) == "passed"
 
 
