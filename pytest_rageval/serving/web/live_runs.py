@@ -53,7 +53,7 @@ class LiveRun:
         self._job, self._widen = job, widen
         self._news = asyncio.Condition()
         self._child: Child | None = None
-        self._is_stopped = False
+        self.is_stopped = False
         self.has_ended = False
         self._task = asyncio.create_task(self._go())
 
@@ -65,18 +65,23 @@ class LiveRun:
         """Return whether a saved run that began at ``ran_at`` came after the end of this one.
 
         ``ran_at`` is in ISO 8601; results of this run itself did not come after it. In runs saved
-        by 0.1.0 it has whole seconds.
+        by 0.1.0 it has whole seconds. A time that nobody can read, in an edited file, is no later.
         """
         points = [one.get("point") for one in self.events if one["event"] == "result"]
         is_own = any(point and point["started_at"] == ran_at for point in points)
-        began, ended = datetime.fromisoformat(ran_at), self.ended_at
+        try:
+            began, ended = datetime.fromisoformat(ran_at), self.ended_at
+        except ValueError:
+            return False
+        if began.tzinfo is None:
+            began = began.replace(tzinfo=UTC)
         if ended is not None and not began.microsecond:
             ended = ended.replace(microsecond=0)
         return not is_own and ended is not None and began >= ended
 
     async def stop(self) -> None:
         """End the run, and return once no process of it is left."""
-        self._is_stopped = True
+        self.is_stopped = True
         if self._child is not None:
             await self._child.stop()
         await self.ended()
@@ -117,7 +122,7 @@ class LiveRun:
         try:
             async with started(self._job.command, self._job.folder) as self._child:
                 seen = 0
-                if self._is_stopped:  # before it had begun
+                if self.is_stopped:  # before it had begun
                     await self._child.stop()
                 async for known in self._child.follow():
                     await self._tell(self._child.events[seen:known])
@@ -125,7 +130,7 @@ class LiveRun:
                 status, terminal = self._child.status, self._child.terminal()
         except Exception as error:  # noqa: BLE001  (not started, or events that are not ours)
             status, terminal = None, f"{type(error).__name__}: {error}"
-        verdict = "stopped" if self._is_stopped else self._verdict(status)
+        verdict = "stopped" if self.is_stopped else self._verdict(status)
         end = {"event": "end", "verdict": verdict, "status": status}
         self.has_ended, self.ended_at, self.ended_s = True, datetime.now(UTC), time.monotonic()
         await self._tell([{**end, "terminal": terminal[-_SHOWN:]}])
@@ -167,6 +172,7 @@ class LiveRuns:
         self._going: asyncio.Task[None] | None = None
         self._ended: dict[str, tuple[LiveRun, str]] = {}
         self._seen_s: dict[tuple[str, str], float] = {}
+        self._is_closed = False
 
     @property
     def running(self) -> dict[str, str] | None:
@@ -204,7 +210,9 @@ class LiveRuns:
                 self._ended[run.scenario] = run, run.events[-1].get("verdict", "")
 
     def refuse_second(self) -> None:
-        """Refuse (409) a run while there is one, or one waits."""
+        """Refuse (409) a run while there is one, or one waits, or once the server ends."""
+        if self._is_closed:
+            raise Refused(409, "the app has been ended")
         if self.running is not None or self._waiting:
             raise Refused(409, "a run is going on: wait for it, or stop it", running=self.running)
 
@@ -243,19 +251,33 @@ class LiveRuns:
             self._reserved = None
 
     def find(self, run: str) -> LiveRun:
-        """Return a run of this server; refused (404) if it is unknown, or no more kept."""
-        if run not in self._runs:
+        """Return a run of this server; refused (404) if it is unknown, or no more kept.
+
+        The last one of each scenario that has ended is kept: ``unfinished`` may name it.
+        """
+        kept = {one.id: one for one, _ in self._ended.values()} | self._runs
+        if run not in kept:
             raise Refused(404, "no such run; runs of an earlier server are in the history")
-        return self._runs[run]
+        return kept[run]
 
     async def stop(self, run: str) -> None:
-        """Stop a run, and start none of those that wait."""
+        """Stop what runs, ``run`` or one that came after it, and start none of those that wait.
+
+        Refused (409) where nothing runs or waits, unless ``run`` was stopped before.
+        """
         found = self.find(run)
+        if found.is_stopped and found.has_ended:
+            return
+        going = next((one for one in self._runs.values() if not one.has_ended), None)
+        if going is None and not self._waiting:
+            raise Refused(409, "nothing to stop: the run has ended")
         self._waiting.clear()
-        await found.stop()
+        if going is not None:
+            await going.stop()
 
     async def close(self) -> None:
-        """Stop what runs, and start none of those that wait."""
+        """Stop what runs, and start nothing more."""
+        self._is_closed = True
         self._waiting.clear()
         for run in self._runs.values():
             if not run.has_ended:

@@ -74,6 +74,49 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
         runs.refuse_second()
         assert runs.find(run.id) is run
         await runs.close()
+        with pytest.raises(Refused, match="the app has been ended"):
+            runs.start(Job("s", command, tmp_path), lambda event: event)
+
+    asyncio.run(main())
+
+
+def test_a_stop_ends_what_runs_now_also_where_the_run_that_it_names_has_ended(
+    tmp_path: Path,
+) -> None:
+    """The page may not know yet that the next one began; it emptied the queue and stopped none."""
+    brief, endless = ([sys.executable, "-c", f"import time; time.sleep({s})"] for s in (0.2, 600))
+
+    async def main() -> None:
+        runs = LiveRuns()
+        jobs = [Job("s", brief, tmp_path), Job("t", endless, tmp_path), Job("u", brief, tmp_path)]
+        runs.start_all([(job, lambda event: event) for job in jobs])
+        seen: dict[str, str] = {}
+        while "t" not in seen:
+            await asyncio.sleep(0.01)
+            seen |= {one["scenario"]: one["run"] for one in filter(None, [runs.running])}
+        first, second = seen["s"], seen["t"]
+        await runs.stop(first)
+        assert runs.find(second).events[-1]["verdict"] == "stopped"
+        assert (runs.running, runs.waiting) == (None, [])
+        await runs.stop(second)  # again
+        with pytest.raises(Refused) as refused:
+            await runs.stop(first)
+        assert refused.value.status == 409
+
+    asyncio.run(main())
+
+
+def test_a_run_that_the_list_names_is_found_after_many_others(tmp_path: Path) -> None:
+    """Opened, it was unknown, and the page showed an older run that had passed."""
+
+    async def main() -> None:
+        runs = LiveRuns()
+        for at in range(25):
+            job = Job("t" if at else "s", [str(tmp_path / "nothing")], tmp_path)
+            await runs.start(job, lambda event: event).ended()
+        found = runs.unfinished("s", None)
+        assert found is not None
+        assert runs.find(found["run"]).events[-1]["verdict"] == found["verdict"] == "error"
 
     asyncio.run(main())
 
@@ -97,6 +140,10 @@ def test_a_run_that_ended_badly_is_not_hidden_by_what_it_saved(
         assert runs.unfinished("s", point["started_at"], "passed") == known
         assert runs.unfinished("s", (began - timedelta(days=1)).isoformat(), "passed") == known
         assert runs.unfinished("s", (began + timedelta(days=1)).isoformat(), "passed") is None
+        # A file that was edited by hand: without a zone, and without a time.
+        naive = (began + timedelta(days=1)).replace(tzinfo=None).isoformat()
+        assert runs.unfinished("s", naive, "passed") is None
+        assert runs.unfinished("s", "yesterday", "passed") == known
         if verdict == "failed":  # as what is saved says, too
             assert runs.unfinished("s", point["started_at"], "failed") is None
 

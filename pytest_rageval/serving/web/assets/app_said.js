@@ -40,6 +40,8 @@ RUN_WORDS.unshift(
   [/^no such scenario; it may have been moved: load the page again$/, "没有这个场景，可能已被移动：请重新加载页面"],
   [/^no such run; runs of an earlier server are in the history$/, "没有这次运行；先前服务器的运行见历史"],
   [/^no such run of (.+): it may have been deleted$/, "$1 没有这次运行，可能已被删除"],
+  [/^nothing to stop: the run has ended$/, "没有可停止的运行：它已结束"],
+  [/^the app has been ended$/, "应用已被结束"],
   [/^no such page$/, "没有这个页面"],
   [/^there is no scenario to run$/, "没有可运行的场景"],
   [/^(.+) has changed since the page was loaded; load it anew$/, "$1 在页面加载后已被修改"],
