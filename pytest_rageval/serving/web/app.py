@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import secrets
 import signal
 import socket
@@ -47,8 +48,11 @@ def _bound(port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        hint = "end what uses it, or write --rag-serve=0 for any free port"
-        problem = Problem(f"--rag-serve={port}", f"the port is taken ({error.strerror}); {hint}")
+        what, hint = "the port is taken", "end what uses it"
+        if error.errno == errno.EACCES:
+            what, hint = "you may not use this port", "take one above 1023"
+        text = f"{what} ({error.strerror}); {hint}, or write --rag-serve=0 for any free port"
+        problem = Problem(f"--rag-serve={port}", text)
         raise OptionError([problem]) from error
     return listener
 

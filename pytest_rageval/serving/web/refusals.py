@@ -49,7 +49,10 @@ class AccessPolicy:
     @property
     def hosts(self) -> tuple[str, ...]:
         """The values of the header Host that a browser on this machine sends."""
-        return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+        names = ("127.0.0.1", "localhost", "[::1]")
+        # Browsers leave out the port of http.
+        bare = names if self.port == 80 else ()
+        return (*(f"{name}:{self.port}" for name in names), *bare)
 
     @property
     def cookie(self) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 
 import pytest
 
-from pytest_rageval.serving.web.app import interrupted
+from pytest_rageval.errors import OptionError
+from pytest_rageval.serving.web.app import _bound, interrupted
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -22,3 +24,15 @@ def test_it_ends_when_it_is_asked_to_or_the_terminal_is_closed(sent: signal.Sign
         await asyncio.wait_for(waiting, 60.0)
 
     asyncio.run(main())
+
+
+def test_a_port_that_the_user_may_not_use_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody uses it, so there is nothing to end."""
+
+    class Forbidden(socket.socket):
+        def bind(self, _address: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket, "socket", Forbidden)
+    with pytest.raises(OptionError, match=r"may not use this port \(Permission denied\); take one"):
+        _bound(80)

@@ -59,3 +59,11 @@ def test_a_refused_origin_is_told_what_to_send(headers: dict[str, str], message:
 )
 def test_the_own_page_is_not_refused(method: str, headers: dict[str, str]) -> None:
     AccessPolicy(8600, "key").check_origin(method, headers)
+
+
+def test_browsers_leave_out_the_port_80() -> None:
+    """Of another port it is part of the name."""
+    AccessPolicy(80, "key").check_host({"Host": "localhost"})
+    AccessPolicy(80, "key").check_origin("POST", {"Origin": "http://127.0.0.1"})
+    with pytest.raises(Refused, match="open it as 127.0.0.1:8600 or"):
+        AccessPolicy(8600, "key").check_host({"Host": "localhost"})
