@@ -241,6 +241,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         "bands": list(info.bands),
         "asks": _asked(plan),
         "cost": cost_of(plan, cases),
+        "overridden": list(info.overridden),
         "warnings": list(info.warnings),
     }
 

@@ -50,6 +50,11 @@ class ScenarioEntry:
     has_best: bool = False
 
     @property
+    def has_namesake(self) -> bool:
+        """Whether another file would share its runs, as ``problem`` then says."""
+        return self.name is not None and self.problem is not None
+
+    @property
     def titles(self) -> tuple[str, ...]:
         """The names under which its runs are kept: one for each variant."""
         if self.name is None:

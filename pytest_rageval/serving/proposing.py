@@ -105,6 +105,7 @@ def _scenario(found: Proposal) -> dict[str, Any]:
         "module_text": None if found.target is None else found.target[1],
         "bare": measures.bare_rows,
         "odd": list(measures.odd_rows[:_MOST_LISTED]),
+        "odd_count": len(measures.odd_rows),
         "invalid": len(found.invalid),
         "first_invalid": first[0].reason if first else "",
         "open": [one_line(line.partition("--rag-set")[0]) for line in found.open_lines],

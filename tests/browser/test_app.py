@@ -799,3 +799,44 @@ def test_a_page_of_another_origin_can_do_nothing(
     assert listed["running"] is None
     assert app.get(f"/api/history?scenario={scenario}") == before
     assert {path: path.read_bytes() for path in folder.glob("*.yaml")} == files
+
+
+@pytest.mark.full
+def test_what_is_left_out_or_refused_is_said(windows: Any, tmp_path: Path) -> None:
+    """A run that cannot be read, rows that a metric cannot use, older runs, and a second start."""
+    texts = [f"box{at}" for at in range(30)] + ["---", ""]
+    rows = "question,expected_answer\n" + "".join(
+        f"Where is toy {at}?,{text}\n" for at, text in enumerate(texts)
+    )
+    (tmp_path / "golden.csv").write_text(rows, "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    path = tmp_path / "bot.rageval.yaml"
+    path.write_text("name: bot\ndataset: [{answer: a, references: [a]}]\nmetrics: [em]\n", "utf-8")
+    for _ in range(2):
+        evaluate(path, write_to=tmp_path / ".rageval")
+    newest = (tmp_path / ".rageval/bot/latest").resolve()
+    (newest / "results.json").write_text("{", "utf-8")
+    windows.watch.problems.clear()
+    with served(tmp_path) as client:
+        page = windows.window()
+        page.goto(client.url)
+        said = f"left out: bot/{newest.name}: results.json is cut off, or of another version"
+        assert said in item_of(page, "bot").locator(".standing").inner_text()
+        assert "undecided" in item_of(page, "bot").locator(".standing").inner_text()
+        refusal = {"error": "a run is going on: wait for it, or stop it"}
+        page.route("**/api/runs", lambda route: route.fulfill(status=409, json=refusal))
+        page.get_by_role("button", name="Run all").click()
+        page.get_by_role("alert").filter(has_text="a run is going on").wait_for(timeout=RUN_MS)
+        page.wait_for_timeout(500)
+        assert "a run is going on" in said_of(page, "#warning")
+        item_of(page, "bot").get_by_role("link").click()
+        page.locator("#run .notice", has_text=said).wait_for(timeout=RUN_MS)
+        page.locator(".back").click()
+        page.get_by_role("link", name="A scenario from a file").click()
+        page.locator("#file-choice select").select_option("golden.csv")
+        page.locator(".preview").wait_for(timeout=RUN_MS)
+        remarks = page.locator(".preview .notice").all_inner_texts()
+        assert "No answer can be searched for the references of 1 rows: 31" in remarks
+        assert any(one.startswith("Rows with what a metric needs, of 32: ") for one in remarks)
+        page.evaluate("sessionStorage.clear()")
+        windows.clear()

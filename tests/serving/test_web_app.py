@@ -376,6 +376,8 @@ def test_variants_run_together_and_are_ranked(app: WebClient) -> None:
 
     points = app.get(f"/api/history?scenario={scenario}")["points"][-3:]
     assert [one["variant"] for one in points] == ["bm25", "dense", "own"]
+    newest = app.get(f"/api/history?scenario={scenario}&limit=1")
+    assert (len(newest["points"]), newest["count"] >= 3) == (1, True)
     assert points[1]["run"].startswith("dense/2")
     for path in (points[1]["page"], contest["contest"]["page"]):
         page = app.send("GET", path)
@@ -575,6 +577,30 @@ def test_two_scenarios_of_one_name_are_not_run(app: WebClient) -> None:
     assert a["problem"].startswith("a.rageval.yaml: name: 'twin' is also the name of b.rageval")
     assert app.get(f"/api/scenarios/{a['id']}")["problems"] == [a["problem"]]
     assert app.send("POST", f"/api/scenarios/{a['id']}/runs", {}).status == 400
+
+
+def test_a_scenario_that_was_read_is_not_run_into_the_folder_of_a_newer_namesake(
+    tmp_path: Path,
+) -> None:
+    """Nor has it a last run. Weights typed for the server are none of a file."""
+    write(tmp_path, "pytest.ini", "[pytest]\n")
+    text = f"name: one\ndataset: {json.dumps(ROWS)}\nmetrics: [em, f1]\n"
+    path = write(tmp_path, "one.rageval.yaml", text)
+    evaluate(path, write_to=tmp_path / ".rageval")
+    with served(tmp_path, "--rag-metric-weight", "f1=3") as client:
+        scenario = client.scenario("one")
+        read = client.get(f"/api/scenarios/{scenario}")
+        assert [one["weight"] for one in read["outline"]["metrics"]] == [1, 3]
+        body = {"digest": read["digest"], "metric_weights": {"em": 2}}
+        client.send("POST", f"/api/scenarios/{scenario}/settings", body)
+        assert path.read_text("utf-8").splitlines()[-1] == "metric_weights: {em: 2}"
+        assert last_of(client, "one")["verdict"] == "unjudged"
+        client.get(f"/api/scenarios/{scenario}")
+        write(tmp_path, "two.rageval.yaml", text)
+        listed = client.get("/api/scenarios?fresh=1")["scenarios"]
+        assert [one["last"] for one in listed] == [None, None]
+        reply = client.send("POST", f"/api/scenarios/{scenario}/runs", {})
+        assert (reply.status, "'one' is also the name of" in reply.body["error"]) == (400, True)
 
 
 @pytest.mark.full

@@ -139,8 +139,8 @@ class AppService:
         return any(_stamp(one.path) != self._stamps.get(one.id) for one in self._entries.values())
 
     async def _read(self, entry: ScenarioEntry) -> Outline:
-        if entry.name is not None and entry.problem is not None:
-            return Outline({}, (entry.problem,))  # two of one name
+        if entry.has_namesake:
+            return Outline({}, (entry.problem or "",))
         async with self._reading:  # one child, however often the page is clicked
             self._outlines[entry.id] = outline = await self.project.outline(entry)
         if outline.figures and entry.id in self._entries:  # renamed meanwhile?
@@ -153,7 +153,8 @@ class AppService:
     async def _outline(self, scenario: str) -> tuple[ScenarioEntry, dict[str, Any]]:
         """Return a scenario, and what holds for all its variants."""
         entry = await self.entry(scenario)
-        outline = self._outlines.get(scenario) or await self._read(entry)
+        known = None if entry.has_namesake else self._outlines.get(scenario)
+        outline = known or await self._read(entry)
         if not outline.figures:
             raise Refused(400, outline.problems[0])
         return self._entries.get(scenario, entry), _shared(outline)
@@ -163,9 +164,10 @@ class AppService:
     async def data_files(self) -> dict[str, Any]:
         """Return the data files of the project, and where one that is uploaded will be."""
         await self._found()
-        files = await asyncio.to_thread(self._files.listed)
+        files, is_whole = await asyncio.to_thread(self._files.listed)
         return {
             "files": files,
+            "is_whole": is_whole,
             "folder": self._files.shown_folder(self._home),
             "most_mb": MOST_MB,
             "suffixes": [f".{suffix}" for suffix in (*suffixes(), "gz")],
@@ -281,13 +283,16 @@ class AppService:
     # Saved runs
 
     async def history(self, scenario: str, limit: int) -> dict[str, Any]:
-        """Return the newest ``limit`` runs of a scenario, oldest first, and names of baselines."""
+        """Return the newest ``limit`` runs of a scenario, at most 2000, oldest first.
+
+        ``count`` is how many there are; ``baselines`` has the names of the saved ones.
+        """
         entry = await self.entry(scenario)
         points = await asyncio.to_thread(self._store.points, entry)
         newest = points[max(0, len(points) - min(limit, _MOST_POINTS)) :]
         saved = await asyncio.to_thread(self._store.baselines, entry)
         shown = [self._store.point(point, entry) for point in newest]
-        return {"points": shown, "baselines": list(saved)}
+        return {"points": shown, "count": len(points), "baselines": list(saved)}
 
     async def compare(self, scenario: str, a: str, b: str) -> dict[str, Any]:
         """Return run ``a`` against the older ``b``; each may be a baseline."""
@@ -340,7 +345,12 @@ def _read_whole(body: dict[str, Any], figures: dict[str, Any], path: Path) -> Se
         weights = inspect_scenario(path)[0].scenario.metric_weights
     except ScenarioError:  # said when it is run or written
         return settings
-    return settings if weights else settings.with_all_weights(figures["metrics"])
+    if weights:
+        return settings
+    # What was typed where the server was started is a weight of each run, and none of the file.
+    typed = figures["overridden"]
+    metrics = [one for one in figures["metrics"] if f"metric_weights.{one['name']}" not in typed]
+    return settings.with_all_weights(metrics)
 
 
 def problems_of(path: Path, settings: Settings) -> list[dict[str, Any]]:

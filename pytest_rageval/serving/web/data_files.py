@@ -47,13 +47,18 @@ class DataFiles:
         self._root = root
         self._known: dict[str, Path] = {}
 
-    def listed(self) -> list[str]:
-        """Return the names of the first 300 files, tables first: paths below the root, with /."""
-        found = [path for path in _walk(self._root) if _format_of(path.name) is not None]
+    def listed(self) -> tuple[list[str], bool]:
+        """Return the names of the first 300 files, tables first, and whether these are all.
+
+        They are paths below the root, with /.
+        """
+        files = list(_walk(self._root))
+        found = [path for path in files if path and _format_of(path.name) is not None]
         found.sort(key=lambda path: (suffixes().index(_format_of(path.name) or ""), path))
         for path in found[:_MOST_LISTED]:
             self._add(path)
-        return [self._name(path) for path in found[:_MOST_LISTED]]
+        is_whole = None not in files and len(found) <= _MOST_LISTED
+        return [self._name(path) for path in found[:_MOST_LISTED]], is_whole
 
     def find(self, name: object) -> Path:
         """Return a file that was listed or uploaded; refuses any other name, and what is gone."""
@@ -106,22 +111,27 @@ class DataFiles:
         return path.relative_to(self._root).as_posix()
 
 
-def _walk(root: Path) -> Iterator[Path]:
+def _walk(root: Path) -> Iterator[Path | None]:
     """Yield files below the root: none that is hidden, installed, or reached by a link.
 
-    None deeper than 8 folders; the folder in which 20,000 files have been seen is the last.
+    None of them is deeper than 8 folders, and the folder in which 20,000 files have been seen is
+    the last; a None stands for what is left out so.
     """
     seen = 0
     for folder, names, files in os.walk(root):
         here = Path(folder)
         deep = len(here.relative_to(root).parts) >= _DEEPEST
-        names[:] = [] if deep else sorted(name for name in names if _is_own(here / name))
+        names[:] = sorted(name for name in names if _is_own(here / name))
+        if deep and names:
+            names.clear()
+            yield None
         for name in sorted(files):
             seen += 1
             path = here / name
             if _is_plain(name) and not path.is_symlink() and path.is_file():
                 yield path
         if seen > _MOST_SEEN:
+            yield None
             return
 
 

@@ -71,7 +71,7 @@ class RunStore:
         }
 
     def _standing(self, entry: ScenarioEntry, runs: Mapping[str, list[RunPoint]]) -> dict[str, Any]:
-        base, titles = self.base(entry), () if entry.problem else entry.titles
+        base, titles = self.base(entry), () if entry.has_namesake else entry.titles
         points = [runs[title][-1] if title in runs else None for title in titles]
         since = [Path(point.folder).name if point is not None else "" for point in points]
         unread = [unread_since(base, *one) for one in zip(titles, since, strict=True)]

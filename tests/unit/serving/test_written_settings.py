@@ -41,7 +41,14 @@ def outline(gates: dict[str, Any]) -> dict[str, Any]:
         {"name": name, "weight": 1.0, "threshold": None, "higher_is_better": True}
         for name in ("em", "f1")
     ]
-    empty: dict[str, Any] = {"compare": [], "asks": [], "warnings": [], "groups": []}
+    empty: dict[str, Any] = {
+        "compare": [],
+        "asks": [],
+        "warnings": [],
+        "groups": [],
+        "overridden": [],
+    }
+    empty["overridden"] = []
     counts = {"name": "s", "output_dir": None, "samples": 1, "invalid": 0}
     documents: dict[str, Any] = {"doc_weights": {}, "docs": {"a.pdf": 1}}
     rest = {"weighted_threshold": None, "gates": gates}

@@ -58,6 +58,7 @@ function nothingChosen() {
     runNote: null,
     runProblem: null,
     points: null,
+    count: 0,
     baselines: [],
     asked: FIRST_POINTS,
     unpicked: new Set(),
@@ -234,9 +235,9 @@ function noChanges() {
 
 async function loadPoints(app, id, limit) {
   try {
-    const { points, baselines } = await ask(query("/api/history", { scenario: id, limit }));
+    const { points, count, baselines } = await ask(query("/api/history", { scenario: id, limit }));
     if (app.chosen !== id) return;
-    Object.assign(app, { points, baselines, asked: limit });
+    Object.assign(app, { points, count, baselines, asked: limit });
     const isThere = (wanted) =>
       baselines.includes(wanted) || points.some(({ run }) => run === wanted);
     if (!app.isPicked || !app.pair?.every(isThere)) Object.assign(app, { pair: null, compared: null });

@@ -183,11 +183,13 @@ function fillRunAll(app) {
 }
 
 async function runAll(app) {
+  let refusal = null;
   try {
     app.waiting = (await ask(api("runs"), { method: "POST", body: {} })).waiting;
     app.announce(say("announce_start"));
-  } catch (refusal) {
-    if (!isForAll(app, refusal)) app.warn(serverSaid(refusal.message));
+  } catch (caught) {
+    refusal = caught;
   }
-  app.loadScenarios(false);
+  await app.loadScenarios(false); // it takes an earlier warning away
+  if (refusal && !isForAll(app, refusal)) app.warn(serverSaid(refusal.message));
 }

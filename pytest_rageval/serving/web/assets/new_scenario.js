@@ -6,7 +6,7 @@ const FIELDS = [
 ];
 
 function emptyDraft() {
-  return { files: null, folder: "", mostMb: 0, suffixes: [], file: "", name: "", given: noneGiven(), found: null, problem: null, isBusy: false, doing: "reading_file" };
+  return { files: null, isWhole: true, folder: "", mostMb: 0, suffixes: [], file: "", name: "", given: noneGiven(), found: null, problem: null, isBusy: false, doing: "reading_file" };
 }
 
 function noneGiven() {
@@ -30,8 +30,8 @@ function newView(app) {
 async function loadFiles(app) {
   app.draft.files = [];
   try {
-    const { files, folder, suffixes, most_mb: mostMb } = await ask(api("files"));
-    Object.assign(app.draft, { files, folder, suffixes, mostMb });
+    const { files, is_whole: isWhole, folder, suffixes, most_mb: mostMb } = await ask(api("files"));
+    Object.assign(app.draft, { files, isWhole, folder, suffixes, mostMb });
     redrawFiles(app);
   } catch (refusal) {
     if (!isForAll(app, refusal)) app.warn(serverSaid(refusal.message));
@@ -43,7 +43,7 @@ function redrawFiles(app) {
 }
 
 function fileChoice(app) {
-  const { files, file, folder, suffixes, mostMb } = app.draft;
+  const { files, isWhole, file, folder, suffixes, mostMb } = app.draft;
   const own = el("input", {
     type: "file",
     id: "upload",
@@ -70,6 +70,7 @@ function fileChoice(app) {
       { class: "outcome" },
       el("h2", {}, say("project_file")),
       choice(say("file"), options, file, (name) => name && chooseFile(app, name)),
+      isWhole ? null : el("p", { class: "note" }, say("not_all_files")),
     ),
   );
 }
@@ -287,12 +288,15 @@ function previewPairs({ rows, invalid, metrics, gates, tried }) {
   return [...pairs, [say("tried_on", { n: tried.rows }), means.join(say("comma"))]];
 }
 
-function previewRemarks({ asks, module, judged, bare, invalid, first_invalid: first, missed, open }) {
+function previewRemarks({ asks, module, judged, rows, covered, odd, odd_count: n, bare, invalid, first_invalid: first, missed, open }) {
   const words = [];
   if (module) words.push(sayGiven("asks_system", { what: inAList(asks), file: module }));
   if (judged) words.push([say("asks_judge")]);
   if (invalid) words.push(sayGiven("invalid_first", { n: invalid, reason: first }));
+  if (n) words.push([say("odd_rows", { n, rows: odd.join(say("comma")) + (n > odd.length ? " …" : "") })]);
   if (bare) words.push([say("bare_rows", { n: bare })]);
+  const shares = covered.map(([name, count]) => `${nameOf(name)} ${grouped(count)}`);
+  if (covered.some(([, count]) => count < rows)) words.push([say("covered_rows", { n: grouped(rows), shares: inAList(shares) })]);
   if (missed.length) words.push([say("tried_low")]);
   return [
     words.map((parts) => notice(...parts)),

@@ -4,11 +4,15 @@ function historySection(app) {
   const { points } = app;
   if (points === null) return section("history", el("p", { class: "loading" }, say("loading")));
   if (!points.length) return section("history", hint(say("no_history")));
-  const older =
-    points.length < app.asked
-      ? null
-      : button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4));
-  return section("history", runTable(app, points.toReversed()), older);
+  return section("history", runTable(app, points.toReversed()), olderRuns(app));
+}
+
+/** The way to the older runs; once the server gives no more of them, how many these are. */
+function olderRuns(app) {
+  const n = app.count - app.points.length;
+  if (n <= 0) return null;
+  if (app.points.length < app.asked) return hint(say("n_older", { n: grouped(n) }));
+  return button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4));
 }
 
 function runTable(app, points) {

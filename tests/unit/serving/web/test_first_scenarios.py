@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.serving.proposing import text_digest
+from pytest_rageval.serving.web.data_files import DataFiles
 from pytest_rageval.serving.web.first_scenarios import read_asked, write_scenario
 from pytest_rageval.serving.web.refusals import Refused
 
@@ -27,3 +28,21 @@ def test_a_refused_scenario_leaves_no_file(tmp_path: Path) -> None:
 def test_a_name_has_no_brackets() -> None:
     """[P4] pytest would look for a pattern in place of the file."""
     assert read_asked({"name": " a [b] "})["name"] == "a (b)"
+
+
+@pytest.mark.parametrize(
+    ("files", "count", "is_whole"),
+    [
+        (["a.csv", "b/c.jsonl", "d.txt"], 2, True),
+        ([f"{at}.csv" for at in range(301)], 300, False),
+        (["a.csv", "1/2/3/4/5/6/7/8/9/a.csv"], 1, False),
+    ],
+)
+def test_a_list_of_data_files_says_whether_it_is_cut(
+    tmp_path: Path, files: list[str], count: int, is_whole: bool
+) -> None:
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    names, whole = DataFiles(tmp_path).listed()
+    assert (len(names), whole) == (count, is_whole)
