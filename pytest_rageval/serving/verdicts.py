@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -85,7 +85,7 @@ def _heaviest(verdicts: Sequence[Verdict | None], gates: Sequence[Verdict]) -> V
     return next(one for one in by_weight if one in verdicts or one in gates)
 
 
-def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def merged(outlines: Collection[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what holds for all variants of a scenario, in the layout of one of them.
 
     A metric that only some have, and a weight that they do not share, is left out: no option of a

@@ -99,7 +99,7 @@ class AppService:
             "shown": entry.shown,
             "digest": digest,
             "problems": list(outline.problems),
-            "outline": _shared(outline) if outline.figures else None,
+            "outline": merged(outline.figures.values()) if outline.figures else None,
             "variants": variants,
             "contest": await asyncio.to_thread(self._store.contest, entry),
         }
@@ -157,7 +157,7 @@ class AppService:
         outline = known or await self._read(entry)
         if not outline.figures:
             raise Refused(400, outline.problems[0])
-        return self._entries.get(scenario, entry), _shared(outline)
+        return self._entries.get(scenario, entry), merged(outline.figures.values())
 
     # A scenario from a file
 
@@ -291,7 +291,8 @@ class AppService:
         points = await asyncio.to_thread(self._store.points, entry)
         newest = points[max(0, len(points) - min(limit, _MOST_POINTS)) :]
         saved = await asyncio.to_thread(self._store.baselines, entry)
-        shown = [self._store.point(point, entry) for point in newest]
+        base = self._store.base(entry)
+        shown = [point_dict(point, base, entry) for point in newest]
         return {"points": shown, "count": len(points), "baselines": list(saved)}
 
     async def compare(self, scenario: str, a: str, b: str) -> dict[str, Any]:
@@ -329,10 +330,6 @@ class AppService:
         if file is None:
             raise Refused(404, "no such page")
         return file
-
-
-def _shared(outline: Outline) -> dict[str, Any]:
-    return merged(list(outline.figures.values()))
 
 
 def _read_whole(body: dict[str, Any], figures: dict[str, Any], path: Path) -> Settings:

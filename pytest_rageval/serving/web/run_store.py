@@ -103,18 +103,15 @@ class RunStore:
         overridden = list(dict.fromkeys(named))
         return {**standing, "verdict": joint_verdict(found, best), "overridden": overridden}
 
-    def point(self, point: RunPoint, entry: ScenarioEntry) -> dict[str, Any]:
-        """Return a run as the app has it."""
-        return point_dict(point, self.base(entry), entry)
-
     def variants(self, entry: ScenarioEntry, outline: Outline) -> list[dict[str, Any]]:
         """Return what is known of each variant before a run, and its last run."""
         last = {point.scenario: point for point in self.points(entry)}
+        base = self.base(entry)
         return [
             {
                 "name": variant,
                 "outline": outline.figures.get(variant),
-                "last": self.point(last[title], entry) if title in last else None,
+                "last": point_dict(last[title], base, entry) if title in last else None,
             }
             # Not strict: without variants there is one title.
             for variant, title in zip(entry.variants, entry.titles, strict=False)
