@@ -100,8 +100,7 @@ def _of_texts(
     package: str,
     aliases: tuple[str, ...] = (),
     options: type[NoOptions] = NoOptions,
-    *,
-    summary: str,
+    **more: Any,
 ) -> MetricDefinition:
     """Return a metric that ragas computes from the answer and a reference, without a model.
 
@@ -110,13 +109,13 @@ def _of_texts(
 
     def make(shown: str, chosen: Any) -> Metric:
         from pytest_rageval.metrics.ragas.backend import TextMetric
+        from pytest_rageval.metrics.ragas.tables import TableMetric
 
-        return TextMetric(shown, chosen, ragas_class, package)
+        made = TableMetric if options is TableOptions else TextMetric
+        return made(shown, chosen, ragas_class, package)
 
     needs = frozenset({"answer", "references"})
-    info = MetricInfo(
-        name, needs, aliases, extra="ragas-texts", empty_is_worst=True, summary=summary
-    )
+    info = MetricInfo(name, needs, aliases, extra="ragas-texts", empty_is_worst=True, **more)
     return MetricDefinition(info, make, options, preload=preload)
 
 
@@ -277,6 +276,7 @@ METRICS = (
         "datacompy",
         ("DataCompyScore", "data_compare_score"),
         TableOptions,
+        version=2,  # 1 did not see that a column is missing
         summary="two tables in CSV: rows, or columns, that are equal",
     ),
 )
