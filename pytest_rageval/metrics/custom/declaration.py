@@ -6,12 +6,13 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Final, TypeVar, overload
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, Role
 from pytest_rageval.metrics.custom.signature import ROLES, CustomMetricError, Signature
-from pytest_rageval.model import json_plain
+from pytest_rageval.model import json_plain, plain_details
 from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
 
 _ATTRIBUTE = "__rageval_metric__"
@@ -56,6 +57,8 @@ class Declaration:
 
 
 NO_DECLARATION: Final = Declaration()
+SCORING: Final = ("ascore", "score")
+"""The methods of a class or an object that score, the one that counts first."""
 
 
 @overload
@@ -107,7 +110,10 @@ def metric(  # noqa: PLR0913  (a keyword for each thing to declare)
 
 
 def declaration_of(found: object) -> Declaration:
-    """Return what the code declares: by the decorator, or as attributes of a class or object."""
+    """Return what the code declares: by the decorator, or as attributes of a class or object.
+
+    These count more than what the decorator declares at its method, or at a partial's function.
+    """
     declared = getattr(found, _ATTRIBUTE, None)
     if isinstance(declared, Declaration):
         return declared
@@ -122,19 +128,38 @@ def declaration_of(found: object) -> Declaration:
     # But of this one, everything else is refused: in silence, higher would be better.
     said = getattr(found, "higher_is_better", None)
     known["higher_is_better"] = None if callable(said) or inspect.ismemberdescriptor(said) else said
-    return Declaration(**known)
+    return Declaration(**known).over(_of_method(found))
+
+
+def _of_method(found: object) -> Declaration:
+    """Return what is declared at a partial's function, or at the method that scores."""
+    if isinstance(found, partial):
+        return declaration_of(found.func)
+    methods = (name for name in SCORING if callable(getattr(found, name, None)))
+    name = next(methods, "__call__")
+    # A decorator above @staticmethod is lost to getattr.
+    for method in (getattr(found, name, None), inspect.getattr_static(found, name, None)):
+        declared = getattr(method, _ATTRIBUTE, None)
+        if isinstance(declared, Declaration):
+            return declared
+    return NO_DECLARATION
 
 
 def info_of(declared: Declaration, signature: Signature, name: str, shown: str) -> MetricInfo:
     """Return the metric's info.
 
     Without a range it is 0 to 1. Raises CustomMetricError where the declaration contradicts the
-    code, names an unknown model or field, or has a range that is not (lowest, highest), or a
-    ``higher_is_better`` that is not True or False.
+    code, names an unknown model or field, or has a value that its key cannot have.
     """
-    timeout_s = declared.timeout_s
+    timeout_s, version = declared.timeout_s, plain_details(declared.version)
     if not signature.is_async and timeout_s is not None:
         raise CustomMetricError(f"{shown}: timeout_s: only an async function can be stopped")
+    if timeout_s is not None and not _is_above_0(timeout_s):
+        found = shorten(repr(timeout_s))
+        raise CustomMetricError(f"{shown}: timeout_s: expected seconds above 0, found {found}")
+    if not isinstance(version, int | None) or isinstance(version, bool):
+        found = shorten(repr(declared.version))
+        raise CustomMetricError(f"{shown}: version: expected a whole number, found {found}")
     needs = _fields(_needs(declared, signature), shown)
     is_better = json_plain(declared.higher_is_better)  # a Boolean of numpy is one
     if not isinstance(is_better, bool | None):
@@ -146,12 +171,16 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
         reads=frozenset() if signature.takes_sample else signature.takes - needs,
         range=_range(declared.range, shown),
         higher_is_better=is_better is not False,
-        version=declared.version or 1,
+        version=version or 1,
         asks=(asks := _asks(declared.asks, signature, shown)),
         may_ask=signature.may_ask - asks,
         is_async=signature.is_async,
         speaks="models" in signature.gives.values(),
     )
+
+
+def _is_above_0(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
 
 
 def _asks(declared: Collection[Role] | None, signature: Signature, shown: str) -> frozenset[Role]:

@@ -25,6 +25,7 @@ from pytest_rageval.metrics.custom.call import (
 )
 from pytest_rageval.metrics.custom.declaration import (
     NO_DECLARATION,
+    SCORING,
     Declaration,
     declaration_of,
     info_of,
@@ -55,7 +56,8 @@ DEFAULT_TIMEOUT_S: Final = 120.0
 """How long an async function may take for a sample. One that asks models has no limit but that of
 each call."""
 
-_METHODS = ("ascore", "score")
+_LOWER: Final = "lower_is_better"
+_NOT_LOWER: Final = "lower_is_better: write higher_is_better: false instead"
 
 
 def define_metric(
@@ -84,6 +86,8 @@ def define_metric(
     if (kind := _dbgpt_kind(found)) is not None:
         declared = declared.over(Declaration(needs=_NEEDS[kind]))
     info = info_of(declared, binding.signature, declared.name or name, shown)
+    if info.higher_is_better and getattr(found, _LOWER, None) is True:
+        raise CustomMetricError(f"{shown}: {_NOT_LOWER}")
     info = info if kind is None else replace(info, reads=_READS.get(kind, frozenset()))
     timeout_s = declared.timeout_s or (None if info.asks | info.may_ask else DEFAULT_TIMEOUT_S)
     return MetricDefinition(
@@ -179,7 +183,7 @@ def _bind_dbgpt(found: object, shown: str) -> _Binding:
 
 
 def _method(found: object) -> str | None:
-    return next((name for name in _METHODS if callable(getattr(found, name, None))), None)
+    return next((name for name in SCORING if callable(getattr(found, name, None))), None)
 
 
 def _expected(found: object) -> str:
@@ -195,8 +199,8 @@ def _make(
 ) -> CustomFunction | CustomCoroutine:
     given = cast("CallOptions", options)
     hide = Redactor(_secrets(given.stated()))
-    if "lower_is_better" in (given.model_extra or {}):  # taken by ** of the code, as anything is
-        raise CustomMetricError(f"{shown}: lower_is_better: write higher_is_better: false instead")
+    if _LOWER in (given.model_extra or {}):  # taken by ** of the code, as anything is
+        raise CustomMetricError(f"{shown}: {_NOT_LOWER}")
     try:
         function, keywords = binding.bind(given)
     except KeyboardInterrupt:

@@ -275,10 +275,58 @@ class TestWhatIsSaid:
             ({"higher_is_better": 0}, "higher_is_better: expected True or False, found 0"),
             ({"higher_is_better": "no"}, "higher_is_better: expected True or False, found 'no'"),
             ({"timeout_s": 3}, "timeout_s: only an async function can be stopped"),
+            ({"version": "x"}, "version: expected a whole number, found 'x'"),
+            ({"version": True}, "version: expected a whole number, found True"),
         ],
     )
     def test_what_cannot_be_is_refused(self, said: dict[str, Any], message: str) -> None:
         assert f"my_metrics:own: {message}" in refusal(length, **said)
+
+    @pytest.mark.parametrize("seconds", [0, -1, math.nan, "3", True])
+    def test_a_time_limit_is_above_0(self, seconds: Any) -> None:
+        """0 was the default of 120 s."""
+
+        async def slow(sample: Sample) -> float:
+            return 1.0
+
+        expected = f"timeout_s: expected seconds above 0, found {seconds!r}"
+        assert expected in refusal(metric(timeout_s=seconds)(slow))
+
+    def test_the_decorator_says_it_at_a_method_and_within_a_partial_too(self) -> None:
+        """It was lost: a toxicity of 0.9 passed a gate of 0.1."""
+        declare = metric(range=(0, 5), higher_is_better=False)
+
+        class Scores:
+            @declare
+            def score(self, sample: Sample) -> float:
+                return 1.0
+
+        class Static:
+            name = "static"
+
+            @declare
+            @staticmethod
+            def score(sample: Sample) -> float:
+                return 1.0
+
+        class Called:
+            @declare
+            def __call__(self, sample: Sample, most: int = 1) -> float:
+                return 1.0
+
+        partial = functools.partial(functools.partial(Called(), most=2), most=3)
+        for found in (Scores, Scores(), Scores().score, Static, Called, Called(), partial):
+            info = defined(found).info
+            assert (info.range, info.higher_is_better) == ((0.0, 5.0), False)
+        own = type("Own", (Scores,), {"higher_is_better": True, "version": 2})
+        info = defined(own).info
+        assert (info.range, info.higher_is_better, info.version) == ((0.0, 5.0), True, 2)
+
+    def test_lower_is_better_of_a_class_is_refused(self) -> None:
+        """It was ignored: higher was better. A class that says both alike may keep it."""
+        own = type("Own", (Tone,), {"lower_is_better": True})
+        assert "lower_is_better: write higher_is_better: false" in refusal(own)
+        assert defined(own, higher_is_better=False).info.higher_is_better is False
 
     def test_higher_is_better_is_true_or_false_in_code_too(self) -> None:
         """0 and "no" meant the higher the better: a maximum was held as a minimum."""
