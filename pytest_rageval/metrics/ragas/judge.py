@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -15,26 +15,20 @@ from pydantic import BaseModel, ValidationError
 from pytest_rageval.clients.accounting import asking, current_purpose
 from pytest_rageval.clients.base import ChatClient, ReplySchema, ask
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.errors import listed, shorten
+from pytest_rageval.errors import listed
 from pytest_rageval.metrics.base import declared
+from pytest_rageval.metrics.ragas.checks import Check, brief, check_reply, majority, same_verdicts
 from pytest_rageval.metrics.ragas.embedder import Embedder
 from pytest_rageval.text.echo import NO_EXAMPLES, Examples, refuse_repeated
 from pytest_rageval.text.reply import find_objects, is_cut_off, refuse_additions
 
 M = TypeVar("M", bound=BaseModel)
 
-Check = Callable[[Any], None]
-"""Raises ValueError, which says what is wrong, for a reply that cannot be right."""
-
 
 class ImpossibleVerdictError(ValueError):
     """A reply of the right shape with verdicts that cannot be; the text is for the judge."""
 
     kind: Final = "verdicts"
-
-
-_BINARY = frozenset({"verdict", "attributed", "noncommittal"})
-"""The fields of ragas' replies that hold a verdict, 0 or 1."""
 
 
 def read_reply(text: str, model: type[M]) -> M:
@@ -81,79 +75,6 @@ def _found(text: str, model: type[M], error: ValidationError) -> M:
         raise ValueError("its last JSON has no end")
     refuse_additions(text)
     return found[0]
-
-
-def check_reply(reply: BaseModel, inputs: Mapping[str, Any]) -> None:
-    """Raise ValueError unless all verdicts are 0 or 1, and as many as the statements given."""
-    for path, value in _verdicts(reply.model_dump(), ""):
-        if value not in (0, 1):
-            raise ValueError(f"{path} is {value}, it must be 0 or 1")
-    given, judged = inputs.get("statements"), getattr(reply, "statements", None)
-    if given is not None and judged is not None and len(given) != len(judged):
-        raise ValueError(
-            f"{len(given)} statements were given and {len(judged)} are judged; "
-            "judge each of them once, in the same order"
-        )
-
-
-def same_verdicts(first: BaseModel) -> Check:
-    """Return a check that a reply judges as many statements as ``first`` does."""
-    wanted = len(list(_verdicts(first.model_dump(), "")))
-
-    def check(reply: BaseModel) -> None:
-        found = len(list(_verdicts(reply.model_dump(), "")))
-        if found != wanted:
-            raise ValueError(
-                f"{found} statements are judged, and {wanted} in the first reply to this question; "
-                f"judge {wanted}"
-            )
-
-    return check
-
-
-def majority(replies: Sequence[M]) -> M:
-    """Return the first reply with the verdicts, and their reasons, of the majority of replies.
-
-    The replies judge the same number of statements, which are matched by position.
-    """
-    first = replies[0]
-    judged = [
-        name
-        for name, part in first
-        if isinstance(part, list) and part and isinstance(part[0], BaseModel)
-    ]
-    if not judged:
-        return _as_most_say(replies)
-    merged = {
-        name: [
-            _as_most_say(parts)
-            for parts in zip(*(getattr(reply, name) for reply in replies), strict=True)
-        ]
-        for name in judged
-    }
-    return first.model_copy(update=merged)
-
-
-def _as_most_say(parts: Sequence[M]) -> M:
-    """Return the first of these judgements of one statement that has the most frequent verdict.
-
-    Replies without a statement have no verdict; the first of them is returned.
-    """
-    verdicts = [next(_verdicts(part.model_dump(), ""), ("", None))[1] for part in parts]
-    return parts[verdicts.index(Counter(verdicts).most_common(1)[0][0])]
-
-
-def _verdicts(part: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(part, Mapping):
-        for name, value in part.items():
-            inner = f"{path}.{name}" if path else str(name)
-            if name in _BINARY:
-                yield inner, value
-            else:
-                yield from _verdicts(value, inner)
-    elif isinstance(part, list):
-        for number, value in enumerate(part):
-            yield from _verdicts(value, f"{path}.{number}")
 
 
 def _in_words(error: ValidationError) -> str:
@@ -235,17 +156,24 @@ class Judge:
         except ValueError as error:
             raise ImpossibleVerdictError(str(error)) from error
 
-    async def agree(self, prompt: str, inputs: Mapping[str, Any], times: int) -> Any:
+    async def agree(
+        self, prompt: str, inputs: Mapping[str, Any], times: int, check: Check | None = None
+    ) -> Any:
         """Return the reply with each verdict as most of ``times`` replies have it.
 
         Raises ClientError where one of them fails: fewer replies would be another majority.
         """
-        first = await self.ask(prompt, inputs)
+        first = await self.ask(prompt, inputs, check)
         if times == 1:
             return first
-        check = same_verdicts(first)
+        checks = [same_verdicts(first), *([check] if check else [])]
+
+        def all_of(reply: BaseModel) -> None:
+            for one in checks:
+                one(reply)
+
         others = await together(
-            *(self.ask(prompt, inputs, check, draw) for draw in range(1, times))
+            *(self.ask(prompt, inputs, all_of, draw) for draw in range(1, times))
         )
         found = self.prompts[prompt]
         merged = self._merged[found.write(inputs), found.reply] = majority([first, *others])
@@ -317,7 +245,6 @@ def reply_schema(model: type[BaseModel]) -> ReplySchema:
 
 
 _LISTED = 3
-_WIDTH = 120
 
 Claim = Mapping[str, Any]
 """What was judged, with its ``verdict`` (0 or 1): mostly a ``claim``, with the ``reason``."""
@@ -358,11 +285,12 @@ class Request:
             raise Unscorable(f"the judge found no claim in the {of}")
         return list(found)
 
-    async def agreed(self, prompt: str, inputs: Mapping[str, Any]) -> Any:
+    async def agreed(
+        self, prompt: str, inputs: Mapping[str, Any], check: Check | None = None
+    ) -> Any:
         """Return the judge's verdicts: the majority's where ``reproducibility`` is set."""
-        return await self.judge.agree(
-            prompt, inputs, getattr(self.options, "reproducibility", None) or 1
-        )
+        times = getattr(self.options, "reproducibility", None) or 1
+        return await self.judge.agree(prompt, inputs, times, check)
 
     async def verdicts(self, prompt: str, context: str, claims: Sequence[str]) -> list[Claim]:
         """Return the judge's verdict on each claim, given the text ``context``."""
@@ -405,21 +333,3 @@ def quoted(label: str, claims: Sequence[Claim]) -> str:
         for claim in claims
     )
     return f"; {label}: {listed(parts, _LISTED)}"
-
-
-def brief(text: str) -> str:
-    """Return ``text`` in one line of at most 120 characters."""
-    return shorten(" ".join(text.split()), _WIDTH)
-
-
-def whole_number(low: int, high: int, name: str, step: int = 1) -> Check:
-    """Return a check that a reply's field ``name`` is one of low, low + step, ... high."""
-    allowed = range(low, high + 1, step)
-
-    def check(reply: Any) -> None:
-        value = getattr(reply, name)
-        if value not in allowed:
-            listed = ", ".join(map(str, allowed))
-            raise ValueError(f"{name} is {value}, it must be one of {listed}")
-
-    return check

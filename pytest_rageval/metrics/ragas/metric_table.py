@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pytest_rageval.metrics.ragas.checks import (
+    all_classified,
+    brief,
+    one_for_each,
+    plain,
+    refuse_repeats,
+    whole_number,
+)
 from pytest_rageval.metrics.ragas.judge import (
-    Check,
     Claim,
     Finding,
     Request,
     Unscorable,
-    brief,
     counted,
     quoted,
     together,
-    whole_number,
 )
 from pytest_rageval.metrics.ragas.metric import Ask
 
@@ -108,6 +113,9 @@ async def context_recall(request: Request) -> Finding:
             "context": request.joined_contexts,
             "answer": request.reference,
         },
+        lambda reply: refuse_repeats(
+            (one.statement for one in reply.classifications), plain(request.reference)
+        ),
     )
     if not reply.classifications:
         raise Unscorable("the judge found no claim in the reference")
@@ -163,7 +171,7 @@ async def answer_correctness(request: Request) -> Finding:
     reply = await request.judge.ask(
         "correctness_classifier_prompt",
         {"question": request.question, "answer": answer, "ground_truth": reference},
-        _all_classified(len(answer)),
+        all_classified(answer, reference),
     )
     details: dict[str, Any] = {
         kind: [{"claim": one.statement, "reason": one.reason} for one in getattr(reply, kind)]
@@ -198,20 +206,6 @@ async def _similarity(request: Request) -> float | None:
         return None
     await request.embeddings.fetch([request.answer, request.reference])
     return request.embeddings.similarity(request.answer, request.reference)
-
-
-def _all_classified(claims: int) -> Check:
-    """Return a check that no claim of the answer is left out: ragas would score only the others."""
-
-    def check(reply: Any) -> None:
-        found = len(reply.TP) + len(reply.FP)
-        if found < claims:
-            raise ValueError(
-                f"{claims} statements of the answer were given and {found} are in TP and FP; "
-                "put each of them into one of the two"
-            )
-
-    return check
 
 
 async def factual_correctness(request: Request) -> Finding:
@@ -393,7 +387,7 @@ async def summary_score(request: Request) -> Finding:
     reply = await request.judge.ask(
         "generate_answers_prompt",
         {"summary": request.answer, "questions": questions},
-        _one_for_each(len(questions)),
+        one_for_each(len(questions)),
     )
     found = [
         {"question": question, "answered": int(answer == "1")}
@@ -403,17 +397,6 @@ async def summary_score(request: Request) -> Finding:
     missing = f"; not: {', '.join(open_ones[:3])}" if open_ones else ""
     reason = f"the summary answers {len(found) - len(open_ones)} of {len(found)} questions{missing}"
     return Finding(reason, {"questions": found, "keyphrases": phrases})
-
-
-def _one_for_each(questions: int) -> Check:
-    def check(reply: Any) -> None:
-        if len(reply.answers) != questions or not {"0", "1"}.issuperset(reply.answers):
-            raise ValueError(
-                f"{questions} questions were given: answer each of them, in the same order, "
-                f"with '0' or '1'; found {reply.answers}"
-            )
-
-    return check
 
 
 METRIC_TABLE: Final[Mapping[str, tuple[str, Ask]]] = {

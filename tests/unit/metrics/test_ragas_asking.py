@@ -174,7 +174,8 @@ def recall_of(shares: Mapping[str, Sequence[int]]) -> ScriptedJudge:
         verdicts = shares[input_of(prompt)["answer"]]
         return {
             "classifications": [
-                {"statement": "s", "reason": "", "attributed": verdict} for verdict in verdicts
+                {"statement": f"s{number}", "reason": "", "attributed": verdict}
+                for number, verdict in enumerate(verdicts)
             ]
         }
 

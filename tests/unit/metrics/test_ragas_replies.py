@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from pytest_rageval.metrics.ragas.judge import (
-    check_reply,
-    counted,
-    quoted,
-    read_reply,
-    whole_number,
-)
+from pytest_rageval.metrics.ragas.checks import check_reply, whole_number
+from pytest_rageval.metrics.ragas.judge import counted, quoted, read_reply
 
 ROWS = tomllib.loads(Path(__file__).with_name("ragas_replies.toml").read_text("utf-8"))
 
@@ -90,6 +85,29 @@ def test_each_statement_has_one_verdict(count: int) -> None:
     check_reply(verdicts(1, 0), {"statements": ["a", "b"]})
     with pytest.raises(ValueError, match=f"2 statements were given and {count} are judged"):
         check_reply(verdicts(*[1] * count), {"statements": ["a", "b"]})
+
+
+def named(*statements: str) -> Verdicts:
+    judged = [Judged(statement=one, verdict=number % 2) for number, one in enumerate(statements)]
+    return Verdicts(statements=judged)
+
+
+def test_a_statement_that_is_judged_again_is_no_verdict_on_another() -> None:
+    """The reason was "2 of 2 supported", where one claim had two verdicts, and the other none."""
+    given = {"statements": ["It is big.", "It is old."]}
+    for said in (("It is big.", "it is big"), ("It is old", "It is old.")):
+        with pytest.raises(ValueError, match="is judged 2 times; judge each statement once"):
+            check_reply(named(*said), given)
+    for said in (("It's big", "It's old"), ("...", "..."), ("s", "s"), ("It is big", "old")):
+        check_reply(named(*said), given)
+    check_reply(named("a", "a"), {"statements": ["a", "A."]})
+
+
+def test_verdicts_in_another_order_are_put_in_that_of_the_statements() -> None:
+    reply = named("It is old", "It is big")
+    check_reply(reply, {"statements": ["It is big.", "It is old."]})
+    assert [one.statement for one in reply.statements] == ["It is big", "It is old"]
+    assert [one.verdict for one in reply.statements] == [1, 0]
 
 
 def test_replies_without_statements_are_not_counted() -> None:

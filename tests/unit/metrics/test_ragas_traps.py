@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from pytest_rageval.clients.errors import (
     RateLimitError,
 )
 from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.ragas.checks import all_classified
 from pytest_rageval.metrics.ragas.judge import Finding, Request
 from pytest_rageval.metrics.ragas.metric import MetricRow, RagasMetric
 from pytest_rageval.metrics.ragas.options import RagasOptions
@@ -157,6 +159,23 @@ def test_a_reply_that_cannot_be_right_is_asked_for_again() -> None:
             "2 statements of the answer were given and 0 are in TP and FP",
         ),
         (
+            "answer_correctness",
+            {
+                STATEMENTS: {"statements": ["a", "b"]},
+                "ClassificationWithReason": {
+                    "TP": [{"statement": "a", "reason": ""}, {"statement": "A.", "reason": ""}],
+                    "FP": [], "FN": [],
+                },
+            },
+            "is judged 2 times; judge each statement once",
+        ),
+        (
+            "context_recall",
+            {"ContextRecallOutput": {"classifications": [
+                {"statement": "30 days", "reason": "", "attributed": 1}] * 2}},
+            '"30 days" is judged 2 times',
+        ),
+        (
             "factual_correctness",
             {"ClaimDecompositionOutput": {"claims": ["a", "b"]}, NLI: nli(["a"], [1])},
             "2 statements were given and 1 are judged",
@@ -194,6 +213,19 @@ def test_replies_that_ragas_would_score_wrongly_are_errors(
     vectors = {SAMPLE.answer: [1, 0], "30 days.": [1, 0]}
     with pytest.raises(InvalidOutputError, match=message):
         score(name, said, vectors)
+
+
+def test_right_claims_of_the_reference_are_none_of_the_answer() -> None:
+    """One claim, which is wrong, had 3 of 4 right; but a claim may be split, or in other words."""
+
+    def reply(*statements: str) -> Any:
+        return SimpleNamespace(TP=[SimpleNamespace(statement=one) for one in statements], FP=[])
+
+    check = all_classified(["It is red."], ["Grass is green.", "It grows."])
+    for right in (["It is red"], ["Grass is green"], ["it is", "it has a colour"]):
+        check(reply(*right))
+    with pytest.raises(ValueError, match='"It grows" in TP is of the reference'):
+        check(reply("It is red", "It grows"))
 
 
 def test_errors_of_the_client_pass_through_unchanged() -> None:
