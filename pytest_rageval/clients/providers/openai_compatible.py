@@ -39,14 +39,20 @@ _ABOUT_TOKENS = ("max_tokens", "max_completion_tokens", "completion tokens", "in
 """Words of servers that refuse a request for its limit of tokens."""
 
 _FINISH: Mapping[str, FinishReason] = {
-    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
+    **dict.fromkeys(("max_new_tokens", "max_completion_tokens", "token_limit"), "length"),
     **dict.fromkeys(("content_filter", "safety", "recitation", "refusal", "sensitive"), "refused"),
     **dict.fromkeys(("blocklist", "prohibited_content", "spii", "content_filtered"), "refused"),
+    "error_toxic": "refused",
 }
 _BROKEN_OFF = re.compile(
     r"(?:[a-z]{3,20}_)?error|insufficient_system_resource|abort|aborted|cancelled|canceled"
+    r"|incomplete|interrupted|failed|timeout|time_limit|error_limit|user_cancel"
 )
 """What servers and gateways say of a reply that they did not bring to its end."""
+
+_THOUGHTS = ("reasoning", "thinking")
+"""The types of parts of a message that are none of the answer."""
 
 
 class OpenAIChat:
@@ -148,7 +154,7 @@ class OpenAIChat:
             reason = str(choice.get("finish_reason")).lower()
         except (KeyError, IndexError, TypeError, AttributeError):
             raise self._endpoint.odd_answer(
-                "a chat completion without choices[0].message"
+                "a chat completion without choices[0].message, or with a content that is no text"
             ) from None
         if not text and message.get("tool_calls"):
             raise self._endpoint.odd_answer("calls of tools, and no text")
@@ -222,10 +228,16 @@ class OpenAIEmbeddings:
 
 
 def _text(content: Any) -> str:
-    """Return a message's content: text, nothing, or a list of parts, some of them text."""
+    """Return a message's content: text, nothing, or a list of parts, some of them text.
+
+    Raises TypeError for anything else.
+    """
     if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return "" if content is None else str(content)
+        parts = [part for part in content if isinstance(part, dict)]
+        said = [part.get("text") for part in parts if part.get("type") not in _THOUGHTS]
+    else:
+        said = [content]
+    return "".join(text for text in said if text is not None)
 
 
 def check(settings: ClientSettings) -> list[str]:

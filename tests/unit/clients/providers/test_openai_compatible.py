@@ -105,11 +105,14 @@ def test_a_reply_that_another_word_ends_is_cut_off_all_the_same(
         ],
         *[(reason, "stop") for reason in ("error_free", "no_error", "content_filter_error")],
         ("the server said: \n\x1b[31m" + 5000 * "x" + " error", "stop"),
-        *[(reason, "length") for reason in ("length", "MAX_TOKENS")],
+        *[(reason, "length") for reason in ("length", "MAX_TOKENS", "max_output_tokens")],
+        *[(reason, "length") for reason in ("token_limit", "max_new_tokens")],
         # Asked again with more tokens, or a word of a guardrail that masks a name: no cure.
         *[(reason, "stop") for reason in ("model_context_window_exceeded", "guardrail_intervened")],
         *[(reason, "refused") for reason in ("BLOCKLIST", "PROHIBITED_CONTENT", "SPII")],
-        ("content_filtered", "refused"),
+        *[(reason, "refused") for reason in ("content_filtered", "ERROR_TOXIC")],
+        *[(reason, "broken off") for reason in ("incomplete", "interrupted", "failed")],
+        *[(reason, "broken off") for reason in ("timeout", "time_limit", "USER_CANCEL")],
         *[("content_filter", "refused"), ("SAFETY", "refused"), ("sensitive", "refused")],
         *[(reason, "broken off") for reason in ("error", "abort", "insufficient_system_resource")],
         *[("network_error", "broken off"), ("internal_error", "broken off")],
@@ -277,7 +280,12 @@ def test_all_that_was_sent_with_a_limit_without_room_is_asked_again(
 
 
 def test_a_content_in_parts_is_put_together(server: FakeOpenAI, ask: Callable[..., Reply]) -> None:
+    """Thoughts are none of the answer, whichever part they are."""
     parts: Any = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
+    parts += [
+        {"type": "reasoning", "text": "so b"},
+        {"type": "thinking", "thinking": [{"text": "c"}]},
+    ]
     server.then("null")
     assert ask("first").text == ""
     from pytest_rageval.clients.providers.openai_compatible import _text
@@ -298,6 +306,8 @@ def test_a_content_in_parts_is_put_together(server: FakeOpenAI, ask: Callable[..
         {"choices": [{"message": None}]},
         {"choices": [{"message": "0.5"}]},
         {"choices": [{"text": "0.5"}]},
+        {"choices": [{"message": {"content": {"text": "0.5"}}}]},
+        {"choices": [{"message": {"content": [{"text": {"value": "0.5"}}]}}]},
     ],
     ids=json.dumps,
 )
@@ -306,7 +316,7 @@ def test_an_answer_without_a_message_is_the_servers_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
-    with pytest.raises(ServerError, match=r"without choices\[0\]\.message$") as caught:
+    with pytest.raises(ServerError, match=r"without choices\[0\]\.message, or") as caught:
         ask(retries=0)
     assert caught.value.is_transient
 
