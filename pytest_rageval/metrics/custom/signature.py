@@ -171,6 +171,8 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
             of_sample[parameter.name] = what
     options = [part for part in rest if part.name not in gives and part.name not in of_sample]
     _refuse_unclear(parameters, first, of_sample, names, shown)
+    if first == SAMPLE and parameters[0].annotation is _EMPTY:
+        _refuse_likely_fields(parameters[:1], shown, is_by_field=True)
     _refuse_unpassable(parameters, gives, shown)
     _refuse_likely_fields(options, shown, is_by_field=is_by_field)
     is_async = _is_async(function)

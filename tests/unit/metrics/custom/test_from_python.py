@@ -719,6 +719,8 @@ class TestWhatIsNoMetric:
             ("polite", "is 'polite', not a metric"),
             (dict, "is a class without 'score' or 'ascore'"),
             (lambda: 1.0, "takes no sample: declare it as 'def metric(sample)'"),
+            (lambda response: 1.0, "no field is called 'response'. Did you mean 'answer'?"),
+            (lambda context: 1.0, "no field is called 'context'. Did you mean 'contexts'?"),
             (lambda *, words=(): 1.0, "takes no sample"),
         ],
     )
