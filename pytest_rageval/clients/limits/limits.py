@@ -328,13 +328,19 @@ def limits_name(settings: ClientSettings) -> str:
 def _rates_name(settings: ClientSettings) -> str:
     """Return the name of the file of the rates, which the roles of a model share with ``-n``.
 
+    Rates are those of the model, however many requests a role may have in flight.
+
     A process may open it more than once: no lock on it is held while anything is awaited.
     """
-    return _digest("rates", _what(settings))
+    return _digest("rates", *_model(settings), settings.rpm, settings.tpm)
 
 
 def _what(settings: ClientSettings) -> tuple[object, ...]:
-    return settings.endpoint, settings.model, settings.concurrency, settings.rpm, settings.tpm
+    return *_model(settings), settings.concurrency, settings.rpm, settings.tpm
+
+
+def _model(settings: ClientSettings) -> tuple[object, ...]:
+    return settings.endpoint, settings.model
 
 
 def _digest(kind: str, *parts: object) -> str:

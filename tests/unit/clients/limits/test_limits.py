@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.clients.errors import RateLimitError, ServerError
-from pytest_rageval.clients.limits.limits import Limits, limits_name, open_limits
+from pytest_rageval.clients.limits.limits import Limits, _rates_name, limits_name, open_limits
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
@@ -39,6 +39,7 @@ def test_a_shard_has_its_part(run: RunSettings, slots: int, a_minute: float) -> 
 @pytest.mark.parametrize(
     ("other", "is_same"),
     [
+        ({"concurrency": 2}, False),
         *[({"temperature": 1.0}, True), ({"timeout_s": 9.0, "reasks": 0}, True)],
         *[({"headers": {"X-Title": "Acme"}}, True), ({"role": "target"}, False)],
         *[({"base_url": "http://h/v1?backend=b"}, False), ({"api_key_env": "B"}, False)],
@@ -51,6 +52,13 @@ def test_models_of_one_role_and_account_have_the_same_limits(
     one = {"base_url": "http://h/v1?backend=a", "api_key_env": "A", "headers": {"X-Env": "test"}}
     names = {limits_name(ClientSettings("m", **{**one, **fields})) for fields in ({}, other)}
     assert (len(names) == 1) == is_same
+
+
+def test_roles_of_a_model_share_its_rates_whatever_they_have_in_flight() -> None:
+    """Judge and target took twice the requests a minute that the file allows."""
+    one = ClientSettings("m", rpm=600, concurrency=8)
+    other = ClientSettings("m", rpm=600, concurrency=4, role="target")
+    assert _rates_name(one) == _rates_name(other) != _rates_name(ClientSettings("m", rpm=60))
 
 
 def test_a_pause_is_no_longer_than_the_patience_of_a_call() -> None:
