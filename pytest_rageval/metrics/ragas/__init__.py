@@ -54,14 +54,19 @@ def _make(info: MetricInfo, fields: str, optional: str) -> Callable[[str, Any], 
 
         row = MetricRow(
             *METRIC_TABLE[info.name],
-            tuple(fields.replace("references", "reference").split()),
-            tuple(optional.split()),
+            _named(fields),
+            _named(optional),
             embeds="embedding" in info.asks,
             lower_is_better=not info.higher_is_better,
         )
         return RagasMetric(name, chosen, row)
 
     return make
+
+
+def _named(fields: str) -> tuple[str, ...]:
+    """Return the fields of Request, which has one of the references."""
+    return tuple(fields.replace("references", "reference").split())
 
 
 def _definition(
@@ -82,7 +87,7 @@ def _definition(
     info = MetricInfo(
         name,
         needs=frozenset(needs.split()),
-        reads=frozenset(optional.replace("reference ", "references ").split()),
+        reads=frozenset(optional.split()),
         aliases=tuple(aliases.split()),
         extra="ragas",
         asks=frozenset({"judge"}),
@@ -126,7 +131,7 @@ _SIMILAR: dict[str, Any] = {
 }
 _MARKS: dict[str, Any] = {
     "range": (1.0, 5.0),
-    "optional": "question contexts reference reference_contexts",
+    "optional": "question contexts references reference_contexts",
 }
 _WORSE: dict[str, Any] = {"higher_is_better": False}
 

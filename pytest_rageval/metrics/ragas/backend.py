@@ -116,7 +116,8 @@ def _import(loading: Future[Ragas]) -> None:
                 import_module("ragas.embeddings.base").BaseRagasEmbedding,
                 import_module("ragas.prompt.metrics.base_prompt").BasePrompt,
             )
-    except Exception as error:  # noqa: BLE001  (its many dependencies may raise anything)
+    # Its many dependencies may raise anything; without a result, every sample would wait forever.
+    except BaseException as error:  # noqa: BLE001
         loading.set_exception(_broken(error))
     else:
         loading.set_result(found)
@@ -136,7 +137,7 @@ def _little_garbage() -> Iterator[None]:
         gc.freeze()
 
 
-def _broken(error: Exception) -> MissingExtraError:
+def _broken(error: BaseException) -> MissingExtraError:
     what = shorten(f"{type(error).__name__}: {error}", 300)
     return MissingExtraError(
         f"ragas is installed but cannot be imported ({what}). Versions that work together: "

@@ -271,12 +271,18 @@ def language_name(code: str) -> str:
     ``auto`` is English, the language of ragas' prompts: a translation by the judge costs calls, and
     no person has checked it.
 
-    >>> language_name("zh"), language_name("auto"), language_name("Dutch")
-    ('Simplified Chinese', 'english', 'Dutch')
+    >>> language_name("zh"), language_name("zh_TW"), language_name("auto"), language_name("Dutch")
+    ('Simplified Chinese', 'Traditional Chinese', 'english', 'Dutch')
     """
     if code.lower() in ("auto", ENGLISH):
         return ENGLISH
-    return LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0], code)
+    language, *parts = code.lower().replace("_", "-").split("-")
+    if language == "zh" and not _TRADITIONAL.isdisjoint(parts) and "hans" not in parts:
+        return "Traditional Chinese"
+    return LANGUAGES.get(language, code)
+
+
+_TRADITIONAL: Final = frozenset({"hant", "tw", "hk", "mo"})
 
 
 def find_prompts(metric: Any, prompt_base: type[Any]) -> dict[str, Any]:

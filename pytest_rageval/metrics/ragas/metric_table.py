@@ -23,6 +23,7 @@ from pytest_rageval.metrics.ragas.judge import (
     together,
 )
 from pytest_rageval.metrics.ragas.metric import Ask
+from pytest_rageval.metrics.ragas.options import scale_of
 
 _LISTED = 3
 
@@ -293,7 +294,9 @@ async def instance_rubrics(request: Request) -> Finding:
 
 
 async def _marked(request: Request, inputs: dict[str, object]) -> Finding:
-    low, high = request.options.scale
+    (low, high), own = request.options.scale, scale_of(request.rubrics)
+    if own is not None:
+        low, high = max(low, own[0]), min(high, own[1])
     reply = await request.judge.ask("scoring_prompt", inputs, whole_number(low, high, "score"))
     return Finding(
         brief(reply.feedback) or "the judge gave no feedback",

@@ -147,6 +147,12 @@ def _mark(name: str) -> int:
     return int(name[len("score") : -len("_description")])
 
 
+def scale_of(rubrics: Mapping[str, str]) -> tuple[int, int] | None:
+    """Return the lowest and the highest mark of levels; None where their names have no marks."""
+    marks = [_mark(name) for name in rubrics if _LEVEL.fullmatch(name)]
+    return (min(marks), max(marks)) if marks else None
+
+
 _WITH_REFERENCE = "whether a row needs a reference; the judge sees one that the row has"
 
 
@@ -161,10 +167,7 @@ class RubricsOptions(ReferenceOptions):
     @property
     def scale(self) -> tuple[int, int]:
         """The lowest and the highest mark."""
-        if self.rubrics is None:
-            return (1, 5)
-        marks = [_mark(name) for name in self.rubrics]
-        return (min(marks), max(marks))
+        return scale_of(self.rubrics or {}) or (1, 5)
 
     passed = frozenset({"rubrics", "with_reference"})
 

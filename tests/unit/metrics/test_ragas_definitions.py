@@ -220,10 +220,14 @@ def test_the_other_packages_of_the_extra_are_looked_for_too(
 
 
 @pytest.mark.parametrize(
-    "error", [ModuleNotFoundError("no vertexai"), DeprecationWarning("old"), ValueError("x" * 999)]
+    "error",
+    [
+        *[ModuleNotFoundError("no vertexai"), DeprecationWarning("old"), ValueError("x" * 999)],
+        SystemExit("a licence is missing"),
+    ],
 )
 def test_an_import_that_fails_names_the_versions_that_fit(
-    clear: Clear, monkeypatch: pytest.MonkeyPatch, error: Exception
+    clear: Clear, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     """Also where a warning of a dependency was made an error. It is tried once, not per sample."""
     tries = []
@@ -324,6 +328,7 @@ assert os.environ["RAGAS_DO_NOT_TRACK"] == "true"
 def test_languages_by_code_or_name() -> None:
     assert language_name("auto") == language_name("en") == language_name("English") == "english"
     assert language_name("zh-CN") == language_name("ZH") == "Simplified Chinese"
+    assert language_name("zh-Hant") == language_name("zh-HK") == "Traditional Chinese"
     assert language_name("Swiss German") == "Swiss German"
 
 

@@ -215,6 +215,18 @@ def test_replies_that_ragas_would_score_wrongly_are_errors(
         score(name, said, vectors)
 
 
+def test_a_mark_is_one_of_the_levels_of_the_row() -> None:
+    rubrics = {f"score{mark}_description": f"level {mark}" for mark in (1, 2, 3)}
+    for said, sample in ((3, rubrics), (5, {"good": "it is", "bad": "it is not"})):
+        row = replace(SAMPLE, metadata={"rubrics": sample})
+        reply = {"InstanceRubricScoreOutput": [{"feedback": "", "score": said}]}
+        assert score("instance_rubrics", reply, sample=row).value == said
+    row = replace(SAMPLE, metadata={"rubrics": rubrics})
+    reply = {"InstanceRubricScoreOutput": [{"feedback": "", "score": 5}]}
+    with pytest.raises(InvalidOutputError, match="score is 5, it must be one of 1, 2, 3"):
+        score("instance_rubrics", reply, sample=row)
+
+
 def test_right_claims_of_the_reference_are_none_of_the_answer() -> None:
     """One claim, which is wrong, had 3 of 4 right; but a claim may be split, or in other words."""
 
