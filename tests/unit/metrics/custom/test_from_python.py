@@ -719,13 +719,16 @@ class TestWhatIsNoMetric:
             ("polite", "is 'polite', not a metric"),
             (dict, "is a class without 'score' or 'ascore'"),
             (lambda: 1.0, "takes no sample: declare it as 'def metric(sample)'"),
-            (lambda response: 1.0, "no field is called 'response'. Did you mean 'answer'?"),
-            (lambda context: 1.0, "no field is called 'context'. Did you mean 'contexts'?"),
             (lambda *, words=(): 1.0, "takes no sample"),
         ],
     )
     def test_it_is_named(self, found: object, message: str) -> None:
         assert f"my_metrics:own {message}" in refusal(found)
+
+    def test_a_column_is_no_sample(self) -> None:
+        """An empty answer passed: `response` was the whole sample, which is never empty."""
+        assert "called 'response'. Did you mean 'answer'?" in refusal(lambda response: 1.0)
+        assert "called 'context'. Did you mean 'contexts'?" in refusal(lambda context: 1.0)
 
     def test_a_parameter_that_has_no_name_for_a_scenario(self) -> None:
         def positional(sample: Sample, word: str, /) -> float:
