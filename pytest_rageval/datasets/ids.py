@@ -198,7 +198,7 @@ def _said_in_objects(source: ReadRows, used: Sequence[str]) -> Mapping[str, list
     said: dict[str, list[str]] = {}
     for gold, above in _gold_of(source, used):
         parts = [part for part in _objects(gold) if part.keys().isdisjoint(GRADE_KEYS)]
-        for part in [*(part for part in parts if is_document(part)), *_objects(above)]:
+        for part in [*(part for part in parts if is_document(part)), *above]:
             for key, value in part.items():
                 if _may_grade(str(key)) and is_filled(value):
                     said.setdefault(str(key), []).append(str(value).strip().lower())
@@ -211,20 +211,26 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _gold_of(source: ReadRows, used: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield what each row expects, and the objects of the innermost list on a path to ids."""
+    """Yield what each row expects, and the objects around ids that stand at a path.
+
+    These are items of lists, at any level, and what directly holds one id.
+    """
     path = _path(source)
     for cell in (row.fields.get(name) for row in source.rows for name in used):
         gold = value_or_text(cell) if isinstance(cell, str) and "{" in cell else cell
-        above: Any = None
+        above: list[Any] = []
         if path is not None:
-            # An object that is no item of a list may be about more than its ids.
-            levels = [replace(path, steps=path.steps[: at + 1]) for at in sorted(path.every)]
+            last = len(path.steps) - 1
+            items_at = {at for at, step in enumerate(path.steps) if isinstance(step, int)}
+            ends = sorted(at for at in {*path.every, *items_at, last - 1} if 0 <= at < last)
+            levels = [replace(path, steps=path.steps[: at + 1]) for at in ends]
             try:
                 *above, gold = (one.pick({used[0]: gold}) for one in (*levels, path))
             except LostPathError:
                 continue
-            above = next(filter(None, map(_objects, reversed(above))), None)
-        yield gold, above
+            if isinstance(gold, list | tuple | Mapping):  # a single object may be about more
+                above = [one for one in above if not isinstance(one, Mapping)]
+        yield gold, [] if _has_grades(gold) else [part for one in above for part in _objects(one)]
 
 
 def _path(source: ReadRows) -> JsonPath | None:

@@ -577,6 +577,16 @@ COLUMN = "'relevance' has values of 0 or below, and is not read"
          {"reference_ids": "docs[*].metadata.source"}, OBJECT),
         ([{"docs": [{"ids": ["a"], "relevant": False}]}], {"reference_ids": "docs[*].ids[*]"},
          OBJECT),
+        *(
+            ([{"gold": gold}], {"reference_ids": path}, OBJECT)
+            for gold, path in (
+                (BAD, "gold.id"), ([BAD], "gold[0].id"), ({"doc": BAD}, "gold.doc.id"),
+                ([{"docs": [{"id": "d1"}], "relevant": False}], "gold[*].docs[*].id"),
+            )
+        ),
+        ([{"gold": BAD}], {"reference_ids": "gold.id", "grade": "none"}, ""),
+        ([{"gold": [{"docs": [{"id": "d1", "grade": 1}], "relevant": False}]}],
+         {"reference_ids": "gold[*].docs[*]"}, ""),
         ([{"reference_ids": [BAD], "id": 1}, {"reference_ids": [GOOD], "id": 1}], "id", OBJECT),
         ([{"reference_ids": {"id": "d1"}, "relevance": 0}], {}, COLUMN),
         ([{"gold": {"id": "d1"}, "relevance": 0}], {"reference_ids": "gold.id"}, COLUMN),
@@ -587,8 +597,6 @@ COLUMN = "'relevance' has values of 0 or below, and is not read"
         ([{"reference_ids": {"d1": 0, "label": 1}}], {}, ""),
         ([{"g": {"id": "g", "label": at, "docs": ["d1"]}} for at in (0, 1)],
          {"reference_ids": "g.docs"}, ""),
-        ([{"metadata": {"source": "a", "is_correct": False}}],
-         {"reference_ids": "metadata.source"}, ""),
     ],
 )  # fmt: skip
 def test_no_way_of_saying_not_relevant_is_passed_over(
