@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pytest_rageval.datasets.cells import BadValueError, is_filled, is_missing, plain_text
@@ -30,6 +30,8 @@ NO: Final = _LETTERS | (
     {"false", "no", "nein", "falsch", "non", "faux", "não", "нет", "wrong", "incorrect"}
     | {"错", "错误", "不对", "不正确", "✗", "✘", "❌"}
 )
+
+_PLAIN: Final = frozenset({"true", "false", "1", "0", "1.0", "0.0"})
 
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
@@ -134,17 +136,25 @@ def _holds_no(part: Mapping[str, Any], key: str) -> bool:
         return _says_no(name, value)
     texts = [part[role] for role in _ROLES if isinstance(part.get(role), list | tuple)]
     given = [one for one in value if not is_missing(one)]
-    words = {"true", "false"} if name in _TURNED else YES | NO
-    marks = words | {"1", "0", "1.0", "0.0"}
-    # Answers of yes and no beside such marks may be answers, too: {"incorrect": ["Yes"]}.
-    are_texts = any(isinstance(one, str) for one in given)
-    alike = are_texts and any({*map(_said, several)} <= marks | YES | NO for several in texts)
-    if alike or len(value) not in map(len, texts):
+    said = {*map(_said, given)}
+    if len(value) not in map(len, texts) or _may_be_texts(name, value, said, texts):
         return False
-    clear = {*map(_said, given)} <= marks
+    clear = said <= _PLAIN | YES | NO
     if name == "label":
         clear = all(type(one) is bool for one in given)
     return clear and any(_says_no(name, one) for one in given)
+
+
+def _may_be_texts(name: str, marks: Sequence[Any], said: set[str], texts: Sequence[Any]) -> bool:
+    """Return whether marks may be answers: {"answer": ["No"], "incorrect": ["Yes"]}.
+
+    What speaks for it: there is one, it is no true or false, and the texts are such words as well.
+    """
+    if name.startswith("is") or not any(isinstance(one, str) for one in marks):
+        return False
+    are_alike = any({*map(_said, several)} <= _PLAIN | YES | NO for several in texts)
+    signs = (len(marks) == 1, not said <= _PLAIN, are_alike)
+    return sum(signs) >= (2 if name in _TURNED else 3)
 
 
 def _said(value: Any) -> str:

@@ -98,7 +98,7 @@ SAY_NO_NO = (
         ),
         *(
             ({"text": ["Rome", "Milan"], "wrong": [no, yes]}, "so not each of its texts")
-            for no, yes in ((False, True), (0, 1), (0.0, 1.0), ("false", "True"))
+            for no, yes in ((False, True), (0, 1), (0.0, 1.0), ("no", "yes"), ("false", "True"))
         ),
         ({"text": ["Rome", "Milan"], "is_correct": [None, "0"]}, "so not each of its texts"),
         ({"text": ["Rome", "Roma"], "is_correct": [True, True]}, None),
@@ -106,9 +106,14 @@ SAY_NO_NO = (
         # Answers of yes and no, of which no mark can be told.
         *(
             ({"answer": ["No"], key: [word]}, None)
-            for key, word in (("incorrect", "Yes"), ("correct", "no"))
+            for key, word in (("incorrect", "Yes"), ("incorrect", "true"), ("correct", "no"))
         ),
-        ({"answer": ["x", "y"], "incorrect": ["no", "yes"]}, None),
+        ({"answer": ["Yes", "No"], "incorrect": ["no", "yes"]}, None),
+        *(
+            ({"text": ["Yes", "No"], "correct": [yes, no]}, "so not each of its texts")
+            for yes, no in (("true", "false"), ("1", "0"), ("yes", "no"))
+        ),
+        ({"text": ["No", "b"], "is_wrong": ["y", "n"]}, "so not each of its texts"),
         ({"text": ["No", "False"], "label": ["no", "false"]}, None),
         ({"text": ["Rome", "Milan"], "label": [1, 0]}, None),
         ({"text": ["Rome", "Milan"], "right": [0, 12]}, None),
