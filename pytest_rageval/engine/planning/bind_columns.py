@@ -81,9 +81,6 @@ def _refuse_doubts(
     needed = {name for metric in metrics for name in metric.info.names}
     if "acc" in with_those_read(metrics, {metric.column.name for metric in metrics}):
         needed.add("references")  # crag_score computes acc itself
-    sure = {name for metric in metrics for name in metric.info.needs | metric.info.or_needs}
-    if "reference_ids" not in sure:  # what may be their grade is about something else
-        needed.discard("reference_ids")
     for doubt in dataset.doubts:
         if doubt.field in needed - provided:
             binding.problems.append(Problem(doubt.place, doubt.message))
