@@ -93,7 +93,7 @@ _WHYS = ("last_error", "incomplete_details", "message", "msg", "detail")
 _CODES = ("code", "status_code", "error_code", "errorCode", "err_code")
 _MESSAGES = ("message", "msg", "error_msg", "errorMsg", "error_message", "errorMessage", "err_msg")
 _WRONG = ("is_error", "isError")
-_STATUSES = ("401", "403", "429", "500", "502", "503", "504")
+_STATUSES = one_of("400 401 403 404 408 422 429 500 502 503 504")
 _DID = re.compile(r"(?:done|created|completed?|finished|(?:操作|处理|请求|执行)?(?:完成|完毕))\W*$")
 """The end of a message of success."""
 _NOT = re.compile(r"(\b|_)(?:not?|un|without|\w{2,8}n't)[ _]?(?:been )?success|[不没未][有能]?成功")
@@ -404,7 +404,8 @@ def _is_error(data: Mapping[str, Any], has_text: bool) -> bool:
     is_said = any(not _is_fine(one) for one in said)
     for name in _CODES:
         code, is_own = data.get(name), name.startswith("err")
-        is_status = code in _STATUSES or (isinstance(code, int) and 400 <= code < 600)
+        is_named = isinstance(code, int) or name == "status_code"
+        is_status = str(code) in _STATUSES or (is_named and re.fullmatch(r"[45]\d\d", str(code)))
         is_sure = is_own or is_status or not has_text
         is_bad = is_sure and _is_bad_code(code, 1 if is_own else 400)
         if is_bad and (is_said or (is_own and data.get("text"))):

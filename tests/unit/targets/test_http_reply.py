@@ -238,8 +238,8 @@ def test_bytes_that_are_no_utf_8_are_no_answer(kind: str) -> None:
     "part",
     [
         {"contexts": ["退款需要五天"]},
-        {"contexts": ["a"], "context_docs": ["退款需要五天"]},
-        {"retrieved_ids": ["退款需要五天"]},
+        {"contexts": ["a"], "context_docs": ["五"]},
+        {"retrieved_ids": ["五"]},
     ],
 )
 def test_contexts_and_ids_in_bytes_that_are_no_utf_8_are_none(part: dict[str, Any]) -> None:
@@ -255,13 +255,6 @@ def test_a_message_of_many_marks_is_read_at_once() -> None:
     """A form's line; a search from each mark to the end would take an hour."""
     reply = HttpReply(200, {}, json.dumps({"message": "Name: " + "_" * 400_000}).encode())
     assert ReplyReader({"answer": parse_path("message")}).read(reply).text
-
-
-def test_one_document_of_another_charset_spoils_no_reply() -> None:
-    """An ERROR would be of the corpus, not of the answer."""
-    body = b'{"answer": "OK \xe2\x82\xac", "contexts": ["caf\xe9 is open"]}'
-    found = ReplyReader({}).read(HttpReply(200, {"Content-Type": "application/json"}, body))
-    assert found.contexts == ("caf\ufffd is open",)
 
 
 def test_a_context_may_be_cut_within_a_character() -> None:
