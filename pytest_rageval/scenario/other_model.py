@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_rageval.scenario.short_forms import names_profile
+from pytest_rageval.scenario.short_forms import ROLES, names_profile, value_at
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 
@@ -46,18 +46,41 @@ def stay_with_profile(tree: YamlTree, role: str, present: dict[str, Any]) -> Non
 def leave_price(tree: YamlTree, role: str, name: Any) -> None:
     """Take the price away unless it is that of the model ``name``, or an option set it.
 
-    A price that stands beside no model is that of the one which the option names.
+    A price that stands beside no model is that of the one which the last option names.
     """
     keys = tree.data.get(role)
     if not isinstance(keys, dict):
         return
     model, named = keys.get("model"), keys.get("profile")
+    if _is_set_by_option(tree, (role, "model")) and (role, "model") not in tree.lines:
+        model = None
     found = (tree.data.get("models") or {}).get(named)
     profile = found if isinstance(found, dict) else {}
     # A profile that says no model is called as its model.
     before = profile.get("model", named) if model in (None, named) else model
-    prices = [(role, "price", *below) for below in ((), ("input",), ("output",))]
-    if before not in (None, name) and not any(_is_set_by_option(tree, price) for price in prices):
+    if before not in (None, name) and not _has_price_by_option(tree, (role,)):
         keys.pop("price", None)
         if "price" in profile:
             keys["price"] = None
+
+
+def leave_price_of_profile(tree: YamlTree, profile: str, name: Any) -> None:
+    """Take the price away, as ``leave_price`` does, of a profile and of the roles that ask it."""
+    keys = value_at(tree.data, ("models", profile))
+    # A profile that says no model is called as its model.
+    if not isinstance(keys, dict) or keys.get("model", profile) == (name or profile):
+        return
+    places: list[tuple[str, ...]] = [("models", profile)]
+    for role in ROLES:
+        section = tree.data.get(role)
+        said = section if isinstance(section, dict) else {}
+        if {said.get("profile"), said.get("model")} - {None} == {profile}:
+            places.append((role,))
+    for place in places:
+        if not _has_price_by_option(tree, place):
+            tree.at(place).pop("price", None)
+
+
+def _has_price_by_option(tree: YamlTree, place: tuple[str, ...]) -> bool:
+    prices = [(*place, "price", *below) for below in ((), ("input",), ("output",))]
+    return any(_is_set_by_option(tree, price) for price in prices)

@@ -80,8 +80,7 @@ class Override(Value, frozen=True):
             tree.put(("compare",), compared_with(compare, names), origin=self.flag)
             return key_name(self.path)
         _make_room(tree, self.path, self.value)
-        if self.path[0] in ROLES and self.path[1:] in (("model",), ("profile",)):
-            self._change_model(tree)
+        self._change_models(tree)
         steps = _list_index(tree, as_named(tree.data, self.path, name_of))
         if self.value is None and _take_away(tree, steps):
             return key_name(steps)
@@ -99,6 +98,15 @@ class Override(Value, frozen=True):
         if self.written_at:
             tree.copy_lines(self.written_at, steps)
         return key_name(steps)
+
+    def _change_models(self, tree: YamlTree) -> None:
+        if self.path[0] in ROLES and self.path[1:] in (("model",), ("profile",)):
+            self._change_model(tree)
+        elif (self.path[0], *self.path[2:]) == ("models", "model"):
+            from pytest_rageval.scenario.other_model import leave_price_of_profile
+
+            if self.flag != key_name(self.path):  # else a patch, which says what it changes
+                leave_price_of_profile(tree, self.path[1], self.value)
 
     def _change_model(self, tree: YamlTree) -> None:
         """Make room in a role for the profile that the value names, if it names one.

@@ -192,7 +192,8 @@ def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> I
         return  # nothing is laid over: null removes
     if isinstance(given, dict) and given and known is not None:
         keys = list(given)
-        if path[0] in ROLES:  # a profile makes room first: what is said beside it stays
+        # A profile makes room first, a model: what is said beside it stays.
+        if path[0] in ROLES or path[:-1] == ("models",):
             keys.sort(key=lambda key: _FIRST.get(key, len(_FIRST)))
         for key in keys:
             below = (*at, key) if given is value else at

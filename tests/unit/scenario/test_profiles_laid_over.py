@@ -95,6 +95,15 @@ def filled(role: str, text: str, variant: str = "", *options: str) -> Any:
             [],
             {"model": "x", "price": {"input": 3}},
         ),
+        *(
+            (
+                "judge: {profile: mini}",
+                f"{{models: {{mini: {{{price}model: x}}}}}}",
+                [],
+                {"model": "x", **found},
+            )
+            for price, found in (("", {}), ("price: 3, ", {"price": {"input": 3}}))
+        ),
         # Nor does a server or key stay that was given for another model.
         (
             "judge: gpt",
@@ -356,7 +365,18 @@ def test_a_patch_says_all_of_another_model_as_a_variant_does(tmp_path: Path) -> 
             ["judge.model=other", "judge.price=3"],
             {"model": "other", "price": 3},
         ),
-        ("judge: {price: 2}", ["judge.model=m"], {"model": "m", "price": 2}),
+        *(
+            ("judge: {price: 2}", [*before, "judge.model=m"], {"model": "m", "price": 2})
+            for before in ([], ["judge.model=x"])
+        ),
+        ("judge: {model: m, price: 2}", ["judge.model=m", "judge.model=x"], {"model": "x"}),
+        ("judge: paid", ["models.paid.model=x"], {"model": "x", "seed": 1}),
+        ("judge: {profile: paid, price: 5}", ["models.paid.model=x"], {"model": "x", "seed": 1}),
+        (
+            "judge: paid",
+            ["models.paid.price=3", "models.paid.model=x"],
+            {"model": "x", "seed": 1, "price": 3},
+        ),
         # A profile that says no model is called as its model.
         ("judge: {profile: mini}", ["judge.model=other"], {"model": "other", "price": None}),
         ("judge: {profile: bare, price: 2}", ["judge.model=other"], {"model": "other"}),
