@@ -91,7 +91,8 @@ class Check:
         texts: Iterable[str] = self.value
         if self.kind.startswith("i"):
             answer, texts = answer.lower(), [text.lower() for text in texts]
-        found = (_has(answer, text) for text in texts)
+        has = _has_hidden if self.is_not else _has
+        found = (has(answer, text) for text in texts)
         return any(found) if self.kind.endswith("-any") else all(found)
 
 
@@ -304,6 +305,13 @@ def _typed(text: str, kept: frozenset[str] = frozenset()) -> str:
 
 
 _WIDE: Final = {sign: chr(ord(sign) + 0xFEE0) for sign in "!,.:;?"}
+
+
+def _has_hidden(answer: str, text: str) -> bool:
+    """Return whether an answer has a text, also with signs that nobody sees between the letters."""
+    seen = _UNSEEN.sub("", text)
+    is_there = _has(answer, text)
+    return is_there or bool(seen.strip() and _has(_UNSEEN.sub("", answer), seen))
 
 
 def _has(answer: str, text: str, *, at_start: bool = False) -> bool:

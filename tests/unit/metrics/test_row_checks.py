@@ -44,10 +44,21 @@ def test_the_score_is_the_share_of_checks_that_hold() -> None:
     assert found.details["answer_checks"] == {"failed": ["icontains 'usd'"]}
 
 
-@pytest.mark.parametrize("answer", ["\u200b", "\u200d\u2060 \ufeff"])
-def test_an_answer_of_signs_that_nobody_sees_is_empty(answer: str) -> None:
-    (found,) = run([{"answer": answer, "must_not_include": "x"}], ["must_not_include"]).samples
-    assert found.scores == {"must_not_include": 0.0}
+@pytest.mark.parametrize(
+    ("answer", "text", "score"),
+    [
+        ("\u200b", "x", 0.0),  # says nothing
+        ("\u200d\u2060 \ufeff", "x", 0.0),
+        ("It is pass\u200bword.", "password", 0.0),
+        ("It is password.", "pass\u200dword", 0.0),
+        ("It is\u200d open.", "\u200d", 0.0),
+        ("It is open.", "\u200d ", 1.0),
+        ("میخواهم", "نمی\u200cخواهم", 1.0),
+    ],
+)
+def test_signs_that_nobody_sees_hide_no_text(answer: str, text: str, score: float) -> None:
+    (found,) = run([{"answer": answer, "must_not_include": text}], ["must_not_include"]).samples
+    assert found.scores == {"must_not_include": score}
 
 
 @pytest.mark.parametrize(
