@@ -347,6 +347,7 @@ def test_usage_that_is_no_count_is_estimated(
         *[((100, 0, 5000), 4900, True), ((100, 0, 100), 2, False), ((100, 0, None), 2, False)],
         ((300, 50, 8350, 8000), 50, True),  # Anthropic's, of which a gateway counts the total alone
         ((300, 50, 8400, 8000), 100, True),
+        ((1000, 10, 1510, 800), 510, True),  # the cached ones are among those of the prompt
         *[((0, 100, 5000), 2, False), ((100, None, 5000), 2, False)],
     ],
 )
