@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.gates.worst_samples import WorstSamples, beyond, lowest
@@ -322,9 +322,6 @@ class ShareSpec(BoundSpec):
 
 UNIT = (0.0, 1.0)
 """The ends of a share."""
-
-ByName = BeforeValidator(without_own_keys)
-"""Leaves the user's own keys out of a mapping whose other keys are names."""
 
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")
 

@@ -15,7 +15,6 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.gates.base import (
     BaselineOptionError,
-    ByName,
     Gate,
     GateKind,
     Location,
@@ -267,7 +266,7 @@ def _why_unweighed(missing: Sequence[str], baseline: Baseline, info: ScenarioInf
     return f", because it has no {', '.join(absent)}"
 
 
-_Falls = Annotated[dict[str, FallSpec], Field(min_length=1), ByName]
+_Falls = Annotated[dict[str, FallSpec], Field(min_length=1)]
 
 GATES = (
     GateKind(

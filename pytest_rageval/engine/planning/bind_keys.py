@@ -199,11 +199,11 @@ def _renamed_keys(
 ) -> dict[str, Any]:
     """Return the values as ``binding.by_metric`` does, but with unknown names as written."""
     resolved: dict[str, Any] = {}
-    for written, value in without_own_keys(values).items():
+    for written, value in values.items():
         name = _metric_or(written, binding, names)
         if name in resolved:
             _named_twice(binding, name, (*path, written))
-        else:
+        elif name in names or not written.startswith("x-"):
             resolved[name] = value
     return resolved
 

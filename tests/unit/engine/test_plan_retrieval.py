@@ -70,6 +70,17 @@ def test_names_with_cutoffs_are_found_in_any_notation(plan: MakePlan) -> None:
     assert made.required == {"ndcg@10", "mrr", "precision(rel=2)@5"}
 
 
+def test_a_metric_that_is_called_like_a_note_may_not_fall(plan: MakePlan) -> None:
+    made = plan(
+        HEAD
+        + "metrics: [{precision: {k: 5, name: x-p5}}]\ncompare: {run_old_path: r.txt}\n"
+        + "gates: {compare_fail: {x-p5: 0.1, x-why: ours}}\n",
+        TREC,
+    )
+    assert made.info.gates == {"compare_fail": {"x-p5": 0.1}}
+    assert "x-p5" in made.required
+
+
 def test_definitions_tell_measures_apart(plan: MakePlan) -> None:
     """D6: what a score means, whatever it is called."""
     made = plan(HEAD + "metrics: ['P(rel=2)@5', {precision: {k: 5, name: p5}}]\n", TREC)
