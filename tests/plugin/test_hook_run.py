@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pytest_rageval.plugin.run.run_hooks import RunHooks
+from pytest_rageval.plugin.run.run_hooks import RunHooks, _plugin_names
 from tests.plugin.conftest import Project, Run, red
 
 TABLES = tomllib.loads(Path(__file__).with_name("hook_run.toml").read_text("utf-8"))
@@ -331,6 +333,13 @@ def pytest_configure(config):
         assert deep.gates() == {"own": "passed", "pytest_rageval_gates": "failed"}
         lost = f"of {owner} was not called: *"
         result.stdout.fnmatch_lines([f"*_gates {lost}", f"*_summary {lost}"])
+
+
+@pytest.mark.parametrize(("process", "shown"), [(1, "x-1"), (4711, "builtins.int")])
+def test_a_version_is_no_process(monkeypatch: pytest.MonkeyPatch, process: int, shown: str) -> None:
+    """In a container the main process is 1, and the workers are not."""
+    monkeypatch.setattr(os, "getpid", lambda: process)
+    assert [*_plugin_names([SimpleNamespace(plugin=0, plugin_name=f"x-{process}")])] == [shown]
 
 
 @pytest.mark.parametrize(("hook", "calls"), [("", 0), ("pytest_rageval_sample_scored", 4)])

@@ -122,7 +122,8 @@ def _plugin_names(found: Iterable[Any]) -> Iterator[str]:
     for one in found:
         is_file = Path(one.plugin_name).is_absolute()
         words = [] if is_file else re.split(r"[^A-Za-z0-9]+", one.plugin_name)
-        own = {str(id(one.plugin)), str(os.getpid())}
+        # In a container a process may be called 1, as versions are.
+        own = {str(number) for number in (id(one.plugin), os.getpid()) if number > 9}
         if own.isdisjoint(words) and not any(map(_PROCESS.fullmatch, words)):
             yield one.plugin_name
             continue
