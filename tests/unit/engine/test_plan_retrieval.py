@@ -300,3 +300,13 @@ def test_what_a_search_returned_is_among_the_details(run: Callable[..., Any]) ->
     assert (details["retrieved"], details["relevant"], details["found"]) == (50, 2, 1)
     assert details["first"][:5] == [["d0", None], ["d1", None], ["d2", None], ["d3", 2], ["d4", 0]]
     assert len(details["first"]) == 10
+
+
+def test_grades_beside_ids_are_asked_about_where_citations_take_the_ids(
+    problems: Problems,
+) -> None:
+    """A document of grade 0 was gold."""
+    row = "{answer: 'It is [1].', retrieved_ids: [d1], reference_ids: [d1, d2], relevance: [0, 2]}"
+    text = f"name: s\ndataset: [{row}]\nmetrics: [source_precision]\ncitations: {{base: 1}}\n"
+    (found,) = problems(text)
+    assert "'relevance' has values of 0 or below" in found
