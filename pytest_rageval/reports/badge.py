@@ -48,8 +48,8 @@ aria-hidden="true">
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    It says if the run is partial, sampled, or lacks scores. A red run of which scores failed is grey,
-    if it is not bad by those that are left. It fetches no font, style or script.
+    It says if the run is partial, sampled, or lacks scores. A red run of which scores failed is
+    grey, unless those that are left are bad, too. It fetches no font, style or script.
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)

@@ -190,8 +190,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
         "warnings": [
             *(cut(warning, _WIDTH) for warning in (*info.warnings, *info.unlike)),
-            # Whole: what is not to be trusted stands at the end.
-            *map(str, control_remarks(result)),
+            *map(str, control_remarks(result)),  # whole: what not to trust stands at the end
         ],
         "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
