@@ -153,7 +153,7 @@ class RankingMetric:
             return Score(self.name, None, reason=reason)
         value = self.of_hits(find_hits(sample, self.options.match), self.options.k)
         ids_come_first = self.options.on == "auto" and sample.reference_ids is not None
-        return Score(self.name, value, reason=NO_IDS_FOUND if ids_come_first else "")
+        return Score(self.name, value, reason=NO_IDS_FOUND if ids_come_first else None)
 
     def _why_not(self, sample: Sample) -> str:
         """Return why the contexts of ``sample`` cannot be compared, "" if they can."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.engine.plan import AnswerRules, BoundMetric, Plan
 from pytest_rageval.engine.scoring.row_digests import (
+    EMPTY,
     HINTS,
     NEEDED_AS,
     NONE,
@@ -15,7 +16,7 @@ from pytest_rageval.engine.scoring.row_digests import (
     reference_digests,
 )
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import ANSWERABLE, Sample
+from pytest_rageval.model import ANSWERABLE, Sample, SampleResult
 
 if TYPE_CHECKING:
     from pytest_rageval.results.saved_run import SavedRun
@@ -103,24 +104,32 @@ def other_history(
 def lost_or_got(
     plan: Plan, metrics: Collection[str], shared: Sequence[Sample], saved: SavedRun
 ) -> dict[str, list[str]]:
-    """Return by field the samples that have it in one of the runs, and a score in both.
+    """Return by field the samples that have it in one of the runs, and had a score.
 
     Of the fields that metrics take where a row has them; one that a metric needs leaves it without
     a score. What citations take instead of theirs is seen elsewhere.
     """
     found = {"history": other_history(plan, metrics, shared, saved)}
-    infos = [one.info for one in plan.metrics if one.column.name in metrics]
-    taken = frozenset[str]().union(*(one.reads for one in infos if not one.section))
-    rows = saved.samples
-    if taken.isdisjoint({*NEEDED_AS, "references"} - plan.reads.keys()) or not saved.measured:
+    taking = {
+        one.column.name: (one.info.reads - one.info.needs) & {*NEEDED_AS, "references"}
+        for one in plan.metrics
+        if one.column.name in metrics and not one.info.section
+    }
+    if not any(taking.values()) or not saved.measured:
         return found
     for one in shared:
-        was = {"references"} if rows[one.id].references else set[str]()
-        now = {"references"} if one.references else set[str]()
-        differing = (was | rows[one.id].judged_by.keys()) ^ (now | reference_digests(one).keys())
-        for name in differing & taken - plan.reads.keys():
+        row = saved.samples[one.id]
+        scored = [fields for name, fields in taking.items() if row.scores.get(name) is not None]
+        was, now = _held(row.judged_by, row), _held(reference_digests(one), one)
+        for name in (was ^ now) & frozenset[str]().union(*scored) - plan.reads.keys():
             found.setdefault(name, []).append(one.id)
     return found
+
+
+def _held(digests: Mapping[str, str], row: Sample | SampleResult) -> set[str]:
+    """Return the fields that a row has; an empty one says nothing."""
+    held = {name for name, digest in digests.items() if digest not in (NONE, EMPTY)}
+    return {*held, "references"} if row.references else held
 
 
 def in_place_of_qrels(

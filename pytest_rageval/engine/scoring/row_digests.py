@@ -136,3 +136,5 @@ def _digest(value: Any) -> str:
 
 NONE: Final = _digest(None)
 """The digest of a field that a row lacks."""
+EMPTY: Final = _digest([])
+"""That of a field in which there is nothing."""

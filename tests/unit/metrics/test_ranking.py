@@ -319,7 +319,7 @@ def test_ids_come_first_unless_told_otherwise() -> None:
     assert score("mrr", both).value == 1 / 2
     assert score("mrr", both, on="ids").value == 1 / 2
     assert score("mrr", both, on="contexts").value == 1.0
-    assert score("mrr", both, on="contexts").reason == ""
+    assert score("mrr", both, on="contexts").reason is None
     lost = replace(both, retrieved_ids=None)
     assert score("mrr", lost).value == 1.0
     assert score("mrr", lost).reason == "ids are expected, and none were retrieved"

@@ -562,6 +562,7 @@ def one(answer): return 1.0
 def opt(answer, reference_contexts=None): return 1.0
 def whole(sample, answer): return 1.0
 def said(answer, references=()): return 1.0
+def maybe(answer, references=()): return 1.0 if references else None
 class EvaluationMetric: pass
 class Theirs(EvaluationMetric):
     def sync_compute(self, prediction, contexts): return 1.0
@@ -621,6 +622,19 @@ def test_a_field_that_code_takes_where_it_is_there_is_lost(
             assert f"1 of 1 shared samples have other {field} (first: 'a')" in problem
         else:
             assert folder.compare(text).metrics["own"].n == 1
+
+
+@pytest.mark.parametrize(
+    ("use", "field", "was"), [("maybe", "references", None), ("opt", "reference_contexts", [])]
+)
+def test_a_row_that_gets_a_first_score_or_had_an_empty_list_is_no_other_row(
+    folder: Folder, use: str, field: str, was: Any
+) -> None:
+    module = f"own_first_{use}"
+    head = f"name: s\nmetrics: [{{use: {module}:{use}, name: own}}]\n"
+    folder.save(head + row_of(**{field: was}), {f"{module}.py": OWN})
+    now = row_of(**{field: None if was == [] else ["a"]})
+    assert folder.compare(head + MAIN + now).metrics["own"].n == int(was == [])
 
 
 def test_labels_that_no_metric_reads_are_no_difference(folder: Folder) -> None:
