@@ -320,23 +320,26 @@ def limits_name(settings: ClientSettings) -> str:
     So has one of another role, or another account: other variables or another query hold its key.
     A process opens it once: locks of a file do not lock out their own process.
     """
-    variables = [Template(value).get_identifiers() for value in settings.headers.values()]
-    account = (settings.role, settings.api_key_env, settings.url.query, variables)
-    return _digest("limits", account, _what(settings))
+    return _digest("limits", settings.role, _account(settings), _what(settings))
 
 
 def _rates_name(settings: ClientSettings) -> str:
     """Return the name of the file of the rates, which the roles of a model share with ``-n``.
 
-    Rates are those of the model, however many requests a role may have in flight.
+    Rates are those of a model and an account, however many requests a role may have in flight.
 
     A process may open it more than once: no lock on it is held while anything is awaited.
     """
-    return _digest("rates", *_model(settings), settings.rpm, settings.tpm)
+    return _digest("rates", _account(settings), *_model(settings), settings.rpm, settings.tpm)
 
 
 def _what(settings: ClientSettings) -> tuple[object, ...]:
     return *_model(settings), settings.concurrency, settings.rpm, settings.tpm
+
+
+def _account(settings: ClientSettings) -> tuple[object, ...]:
+    variables = [Template(value).get_identifiers() for value in settings.headers.values()]
+    return settings.api_key_env, settings.url.query, variables
 
 
 def _model(settings: ClientSettings) -> tuple[object, ...]:

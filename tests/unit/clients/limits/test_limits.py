@@ -59,6 +59,7 @@ def test_roles_of_a_model_share_its_rates_whatever_they_have_in_flight() -> None
     one = ClientSettings("m", rpm=600, concurrency=8)
     other = ClientSettings("m", rpm=600, concurrency=4, role="target")
     assert _rates_name(one) == _rates_name(other) != _rates_name(ClientSettings("m", rpm=60))
+    assert _rates_name(ClientSettings("m", rpm=600, api_key_env="B")) != _rates_name(one)
 
 
 def test_a_pause_is_no_longer_than_the_patience_of_a_call() -> None:
