@@ -368,6 +368,8 @@ REFERENCE = "id,name,price\n1,pump,9\n2,motor,8"
         ("id,name,price", "rows", 0, ""),
         ("id,name,price", "columns", 0, "0 rows, the reference 2: no column is equal"),
         (f"```csv\n{REFERENCE}\n```", "rows", 1, ""),
+        (f"\ufeff{REFERENCE}", "rows", 1, ""),
+        (f"````csv\n\ufeff{REFERENCE}\n````", "rows", 1, ""),
         ("ID, Name, price, seen\n1, pump, 9, 4\n2, drill, 8, 4", "rows", 0.5, ""),
     ],
 )
@@ -381,6 +383,27 @@ def test_what_a_table_lacks_counts(answer: str, mode: str, value: float, reason:
     assert reason in (score.reason or "")
     empty = Sample("s", answer="id\n", references=("id",))
     assert made.score(empty, ScoringContext()).value == 1
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+@pytest.mark.parametrize(
+    ("reference", "value"),
+    [
+        (",id,name,price\n0,1,pump,9\n1,2,motor,8", 1),  # df.to_csv()
+        ("Unnamed: 0,id,name,price\n0,1,pump,9\n1,2,motor,8", 1),
+        ("id,name,price,\n1,pump,9,\n2,motor,8,", 1),
+        ('id,name,price\n1,"pump,9\n2,motor,8', None),
+    ],
+)
+def test_an_index_is_no_column_and_an_open_quote_no_table(
+    reference: str, value: float | None, mode: str
+) -> None:
+    """M3: precision, as a column without a name that is compared would only lower recall."""
+    pytest.importorskip("datacompy")
+    definition = METRIC_REGISTRY.get("datacompy_score")
+    options = definition.options.model_validate({"mode": mode, "metric": "precision"})
+    sample = Sample("s", answer=REFERENCE, references=(reference,))
+    assert definition.make("table", options).score(sample, ScoringContext()).value == value
 
 
 def test_the_best_reference_counts_and_one_that_is_no_table_does_not() -> None:

@@ -18,6 +18,7 @@ Check = Callable[[Any], None]
 _BINARY: Final = frozenset({"verdict", "attributed", "noncommittal"})
 """The fields of ragas' replies that hold a verdict, 0 or 1."""
 
+_ENDS: Final = " .,;:!?。，；：！？\"'“”‘’"
 _WIDTH: Final = 120
 
 
@@ -60,8 +61,8 @@ def refuse_repeats(said: Iterable[str], given: Sequence[str] | str) -> None:
 
 
 def plain(text: str) -> str:
-    """Return the letters and digits of a text, in lower case."""
-    return "".join(filter(str.isalnum, text.casefold()))
+    """Return a text in lower case, with single blanks, without marks and quotes at its ends."""
+    return " ".join(text.casefold().split()).strip(_ENDS)
 
 
 def same_verdicts(first: BaseModel) -> Check:
@@ -129,21 +130,25 @@ def all_classified(answer: Sequence[str], reference: Sequence[str]) -> Check:
 
     ragas scores those that are named. The judge may split a claim, or put it in other words.
     """
-    given, expected = [plain(one) for one in answer], {plain(one) for one in reference}
+    given = [plain(one) for one in answer]
+    foreign = {plain(one) for one in reference}.difference(given)
 
     def check(reply: Any) -> None:
-        found = [one.statement for one in (*reply.TP, *reply.FP)]
-        if len(found) < len(given):
+        right, wrong = ([one.statement for one in part] for part in (reply.TP, reply.FP))
+        # What the reference says cannot be wrong by it.
+        count = len(right) + sum(plain(text) not in foreign for text in wrong)
+        if count < len(given):
             raise ValueError(
-                f"{len(given)} statements of the answer were given and {len(found)} are in TP and "
+                f"{len(given)} statements of the answer were given and {count} are in TP and "
                 "FP; put each of them into one of the two"
             )
-        refuse_repeats(found, given)
-        foreign = [one.statement for one in reply.TP if plain(one.statement) in expected]
-        foreign = [text for text in foreign if plain(text) not in given]
-        if foreign and len(found) > len(given):
+        refuse_repeats((*right, *wrong), given)
+        names = Counter(map(plain, (*right, *wrong)))
+        added = [text for text in (*right, *wrong) if plain(text) in foreign]
+        # Where a claim is not named, these may be its parts, or its other words.
+        if added and not Counter(given) - names:
             raise ValueError(
-                f'"{brief(foreign[0])}" in TP is of the reference; TP and FP are for the '
+                f'"{brief(added[0])}" is of the reference; TP and FP are for the '
                 f"{len(given)} statements of the answer"
             )
 

@@ -294,9 +294,14 @@ async def instance_rubrics(request: Request) -> Finding:
 
 
 async def _marked(request: Request, inputs: dict[str, object]) -> Finding:
-    (low, high), own = request.options.scale, scale_of(request.rubrics)
-    if own is not None:
-        low, high = max(low, own[0]), min(high, own[1])
+    low, high = request.options.scale
+    if (own := scale_of(request.rubrics)) is not None:
+        if own[0] < low or own[1] > high:
+            raise ValueError(
+                f"the row's levels {own[0]}..{own[1]} are not within scale [{low}, {high}]: write "
+                f"scale: [{own[0]}, {own[1]}], or wider where other rows have other levels"
+            )
+        low, high = own
     reply = await request.judge.ask("scoring_prompt", inputs, whole_number(low, high, "score"))
     return Finding(
         brief(reply.feedback) or "the judge gave no feedback",

@@ -13,7 +13,9 @@ from pytest_rageval.errors import listed
 from pytest_rageval.metrics.ragas.backend import TextMetric
 from pytest_rageval.model import Score
 
-_FENCE: Final = re.compile(r"(?s)\s*(```|~~~)[^\n]*\n(.*?)\s*\1\s*")
+_BOM: Final = "\ufeff"
+_FENCE: Final = re.compile(r"(?s)\s*(`{3,}|~{3,})[^\n]*\n(.*?)\s*\1\s*")
+_UNNAMED: Final = re.compile(r"(unnamed: \d+)?")
 _Cells = Sequence[Sequence[str]]
 
 
@@ -24,28 +26,47 @@ class TableMetric(TextMetric):
     """
 
     def _score(self, metric: Any, answer: str, reference: str) -> Score:
-        given, wanted = _cells(answer), _cells(reference)
+        (given, answer), (wanted, reference) = _read(answer), _read(reference)
         by_rows = metric.mode == "rows"
         if given and wanted:
-            names, expected = (Counter(map(str.lower, table[0])) for table in (given, wanted))
+            names, expected = (_names(table) for table in (given, wanted))
             missing = [*(expected - names).elements()]
             if missing and (by_rows or not expected & names):
                 lacking = listed(map(repr, missing), 3)
                 return Score(self._name, 0.0, f"the answer is no table with the columns {lacking}")
             if by_rows and len(given) == len(wanted) == 1:
                 return Score(self._name, 1.0, "both tables have these columns, and no row")
-            if not by_rows and len(given) != len(wanted):
-                counts = f"{len(given) - 1} rows, the reference {len(wanted) - 1}"
-                return Score(self._name, 0.0, f"the answer has {counts}: no column is equal")
-        return super()._score(metric, _text(given), _text(wanted))
+        score = super()._score(metric, answer, reference)
+        is_read = score.value is not None and given and wanted
+        if is_read and not by_rows and len(given) != len(wanted):
+            counts = f"{len(given) - 1} rows, the reference {len(wanted) - 1}"
+            return Score(self._name, 0.0, f"the answer has {counts}: no column is equal")
+        return score
 
 
-def _cells(text: str) -> _Cells:
-    """Return the rows of a text, without those that have nothing in them."""
-    fenced = _FENCE.fullmatch(text)
-    lines = StringIO(fenced[2] if fenced else text, newline="")
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, skipinitialspace=True)]
-    return [row for row in rows if len(row) > 1 or any(row)]
+def _names(table: _Cells) -> Counter[str]:
+    """Return the columns that have a name; an index has none, or that which pandas gives it."""
+    names = map(str.lower, table[0])
+    return Counter(name for name in names if not _UNNAMED.fullmatch(name))
+
+
+def _read(text: str) -> tuple[_Cells, str]:
+    """Return the rows of a text that have something in them, and the text for ragas.
+
+    It is as written where nothing but a fence is left out: ragas refuses an open quote.
+    """
+    fenced = _FENCE.fullmatch(text.removeprefix(_BOM))
+    written = (fenced[2] if fenced else text).removeprefix(_BOM)
+    try:
+        rows, cells = (
+            list(csv.reader(StringIO(written, newline=""), skipinitialspace=skips))
+            for skips in (False, True)
+        )
+    except csv.Error:
+        return [], written
+    cells = [[cell.strip() for cell in row] for row in cells]
+    cells = [row for row in cells if len(row) > 1 or any(row)]
+    return cells, written if cells == rows else _text(cells)
 
 
 def _text(table: _Cells) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from pytest_rageval.metrics.ragas.checks import check_reply, whole_number
+from pytest_rageval.metrics.ragas.checks import check_reply, plain, refuse_repeats, whole_number
 from pytest_rageval.metrics.ragas.judge import counted, quoted, read_reply
 
 ROWS = tomllib.loads(Path(__file__).with_name("ragas_replies.toml").read_text("utf-8"))
@@ -101,6 +101,15 @@ def test_a_statement_that_is_judged_again_is_no_verdict_on_another() -> None:
     for said in (("It's big", "It's old"), ("...", "..."), ("s", "s"), ("It is big", "old")):
         check_reply(named(*said), given)
     check_reply(named("a", "a"), {"statements": ["a", "A."]})
+
+
+@pytest.mark.parametrize(
+    "two", [("C", "C++"), ("1.5 %", "15 %"), ("<5", ">5"), ("-5", "5"), ("कि", "की")]
+)
+def test_statements_that_differ_in_a_sign_are_two(two: tuple[str, str]) -> None:
+    """Only their letters and digits were compared: a right reply was refused three times."""
+    check_reply(named(*two), {"statements": ["x", *two][1:]})
+    refuse_repeats(two, plain("nothing of these"))
 
 
 def test_verdicts_in_another_order_are_put_in_that_of_the_statements() -> None:

@@ -225,19 +225,31 @@ def test_a_mark_is_one_of_the_levels_of_the_row() -> None:
     reply = {"InstanceRubricScoreOutput": [{"feedback": "", "score": 5}]}
     with pytest.raises(InvalidOutputError, match="score is 5, it must be one of 1, 2, 3"):
         score("instance_rubrics", reply, sample=row)
+    for low, high in ((0, 1), (6, 9), (1, 6)):
+        rubrics = {f"score{mark}_description": "" for mark in (low, high)}
+        row = replace(SAMPLE, metadata={"rubrics": rubrics})
+        wanted = rf"levels {low}\.\.{high} are not within scale \[1, 5\]: .*\[{low}, {high}\]"
+        with pytest.raises(ValueError, match=wanted):
+            score("instance_rubrics", {}, sample=row)
 
 
-def test_right_claims_of_the_reference_are_none_of_the_answer() -> None:
+def test_claims_of_the_reference_are_none_of_the_answer() -> None:
     """One claim, which is wrong, had 3 of 4 right; but a claim may be split, or in other words."""
 
-    def reply(*statements: str) -> Any:
-        return SimpleNamespace(TP=[SimpleNamespace(statement=one) for one in statements], FP=[])
+    def reply(right: list[str], wrong: list[str]) -> Any:
+        judged = ([SimpleNamespace(statement=one) for one in part] for part in (right, wrong))
+        return SimpleNamespace(**dict(zip(("TP", "FP"), judged, strict=True)))
 
     check = all_classified(["It is red."], ["Grass is green.", "It grows."])
-    for right in (["It is red"], ["Grass is green"], ["it is", "it has a colour"]):
-        check(reply(*right))
-    with pytest.raises(ValueError, match='"It grows" in TP is of the reference'):
-        check(reply("It is red", "It grows"))
+    split = (["it is", "it has a colour"], ["it is red in all", "It grows"])
+    for right in (["It is red"], ["Grass is green"], *split):
+        check(reply(right, []))
+    for right, wrong in ((["It is red", "It grows"], []), (["It grows"], ["It is red"]),
+                         (["It is red"], ["It grows"])):  # fmt: skip
+        with pytest.raises(ValueError, match='"It grows" is of the reference'):
+            check(reply(right, wrong))
+    with pytest.raises(ValueError, match="1 statements of the answer were given and 0 are in TP"):
+        check(reply([], ["It grows."]))
 
 
 def test_errors_of_the_client_pass_through_unchanged() -> None:
