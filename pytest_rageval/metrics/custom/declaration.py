@@ -109,16 +109,20 @@ def metric(  # noqa: PLR0913  (a keyword for each thing to declare)
     return declare if function is None else declare(function)
 
 
-def declaration_of(found: object) -> Declaration:
-    """Return what the code declares: by the decorator, or as attributes of a class or object.
-
-    These count more than what the decorator declares at its method, or at a partial's function.
-    """
+def decorated(found: object) -> Declaration:
+    """Return what the decorator declares at a function, class or object."""
     declared = getattr(found, _ATTRIBUTE, None)
-    if isinstance(declared, Declaration):
-        return declared
+    return declared if isinstance(declared, Declaration) else NO_DECLARATION
+
+
+def declaration_of(found: object, methods: Sequence[str] = ()) -> Declaration:
+    """Return what the code declares: by the decorator, then as attributes of a class or object.
+
+    Both count more than what the decorator declares at its method, or at a partial's function.
+    ``methods`` are those that may score where the method has another name than ours.
+    """
     if inspect.isroutine(found):
-        return Declaration()
+        return decorated(found)
     # An attribute of another type (a method, a property of a class) declares nothing.
     known: dict[str, Any] = {
         name: value
@@ -128,21 +132,20 @@ def declaration_of(found: object) -> Declaration:
     # But of this one, everything else is refused: in silence, higher would be better.
     said = getattr(found, "higher_is_better", None)
     known["higher_is_better"] = None if callable(said) or inspect.ismemberdescriptor(said) else said
-    return Declaration(**known).over(_of_method(found))
+    return decorated(found).over(Declaration(**known)).over(_of_method(found, methods))
 
 
-def _of_method(found: object) -> Declaration:
+def _of_method(found: object, methods: Sequence[str]) -> Declaration:
     """Return what is declared at a partial's function, or at the method that scores."""
     if isinstance(found, partial):
         return declaration_of(found.func)
-    methods = (name for name in SCORING if callable(getattr(found, name, None)))
-    name = next(methods, "__call__")
-    # A decorator above @staticmethod is lost to getattr.
-    for method in (getattr(found, name, None), inspect.getattr_static(found, name, None)):
-        declared = getattr(method, _ATTRIBUTE, None)
-        if isinstance(declared, Declaration):
-            return declared
-    return NO_DECLARATION
+    ours = (name for name in SCORING if callable(getattr(found, name, None)))
+    declared = NO_DECLARATION
+    for name in methods or (next(ours, "__call__"),):
+        # A decorator above @staticmethod is lost to getattr.
+        for method in (getattr(found, name, None), inspect.getattr_static(found, name, None)):
+            declared = declared.over(decorated(method))
+    return declared
 
 
 def info_of(declared: Declaration, signature: Signature, name: str, shown: str) -> MetricInfo:
@@ -163,7 +166,9 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
     needs = _fields(_needs(declared, signature), shown)
     is_better = json_plain(declared.higher_is_better)  # a Boolean of numpy is one
     if not isinstance(is_better, bool | None):
-        found = shorten(repr(declared.higher_is_better))
+        said: object = declared.higher_is_better
+        kind = type(said)  # of a property, repr is an address
+        found = f"a {kind.__name__}" if hasattr(kind, "__get__") else shorten(repr(said))
         raise CustomMetricError(f"{shown}: higher_is_better: expected True or False, found {found}")
     return MetricInfo(
         name,

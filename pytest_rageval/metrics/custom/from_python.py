@@ -28,6 +28,7 @@ from pytest_rageval.metrics.custom.declaration import (
     SCORING,
     Declaration,
     declaration_of,
+    decorated,
     info_of,
 )
 from pytest_rageval.metrics.custom.signature import (
@@ -79,20 +80,23 @@ def define_metric(
             f"{shown} has a parameter {clashing[0]!r}, but that key describes the metric itself; "
             "rename the parameter"
         )
-    declared = declared.over(declaration_of(found))
+    is_said = declared.over(decorated(found)).higher_is_better is not None
+    kind = _dbgpt_kind(found)
+    declared = declared.over(declaration_of(found, () if kind is None else _SCORE_THERE))
     if inspect.isclass(found):  # the default of its constructor, which scenarios cannot change
         by_default = binding.options.defaults.get("higher_is_better")
         declared = declared.over(Declaration(higher_is_better=by_default))
-    if (kind := _dbgpt_kind(found)) is not None:
+    if kind is not None:
         declared = declared.over(Declaration(needs=_NEEDS[kind]))
     info = info_of(declared, binding.signature, declared.name or name, shown)
     if info.higher_is_better and getattr(found, _LOWER, None) is True:
         raise CustomMetricError(f"{shown}: {_NOT_LOWER}")
     info = info if kind is None else replace(info, reads=_READS.get(kind, frozenset()))
+    is_better = None if is_said else info.higher_is_better
     timeout_s = declared.timeout_s or (None if info.asks | info.may_ask else DEFAULT_TIMEOUT_S)
     return MetricDefinition(
         info,
-        lambda label, options: _make(label, options, binding, timeout_s, shown),
+        lambda label, options: _make(label, options, binding, timeout_s, shown, is_better),
         binding.options,
         source=source,
     )
@@ -195,7 +199,12 @@ def _expected(found: object) -> str:
 
 
 def _make(
-    label: str, options: NoOptions, binding: _Binding, timeout_s: float | None, shown: str
+    label: str,
+    options: NoOptions,
+    binding: _Binding,
+    timeout_s: float | None,
+    shown: str,
+    is_better: bool | None,
 ) -> CustomFunction | CustomCoroutine:
     given = cast("CallOptions", options)
     hide = Redactor(_secrets(given.stated()))
@@ -207,6 +216,12 @@ def _make(
         raise
     except BaseException as error:  # also of sys.exit, pytest.skip
         raise CustomMetricError(f"{shown}(...) raised {describe_hidden(error, hide)}") from error
+    found = getattr(getattr(function, "__self__", None), "higher_is_better", None)
+    if is_better is not None and isinstance(found, bool) and found is not is_better:
+        raise CustomMetricError(
+            f"{shown}: its object sets higher_is_better = {found}, which is not seen: set it in "
+            f"the class, or write 'higher_is_better: {str(found).lower()}' into the scenario"
+        )
     call = Call(function, keywords, binding.signature, hide)
     if binding.signature.is_async:
         return CustomCoroutine(label, call, timeout_s)
@@ -240,6 +255,7 @@ _IGNORED: Final = ("llm_client", "model_name")
 """Constructor parameters for DB-GPT's own model; here the judge takes its place."""
 
 _PARSE: Final = "_parse_evaluate_response"
+_SCORE_THERE: Final = ("sync_compute", "compute", _PARSE)
 _RETRIEVER = "RetrieverEvaluationMetric"
 _LLM = "LLMEvaluationMetric"
 _ANY = "EvaluationMetric"
@@ -286,7 +302,7 @@ def _dbgpt_kind(found: object) -> str | None:
     What has ``score`` or ``ascore``, and no method of DB-GPT's, is another metric: a base class of
     such a name is the user's own.
     """
-    is_theirs = any(hasattr(_class_of(found), name) for name in ("compute", "sync_compute", _PARSE))
+    is_theirs = any(hasattr(_class_of(found), name) for name in _SCORE_THERE)
     if _method(found) is not None and not is_theirs:
         return None
     names = [base.__name__ for base in inspect.getmro(_class_of(found))]

@@ -171,8 +171,8 @@ def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) 
             of_sample[parameter.name] = what
     options = [part for part in rest if part.name not in gives and part.name not in of_sample]
     _refuse_unclear(parameters, first, of_sample, names, shown)
-    if first == SAMPLE and parameters[0].annotation is _EMPTY:
-        _refuse_likely_fields(parameters[:1], shown, is_by_field=True)
+    if first == SAMPLE and _is_plain(_resolved(parameters[0].annotation, names)):
+        _refuse_likely_fields(parameters[:1], shown, is_by_field=True, way_out=_SAMPLE_HINT)
     _refuse_unpassable(parameters, gives, shown)
     _refuse_likely_fields(options, shown, is_by_field=is_by_field)
     is_async = _is_async(function)
@@ -263,19 +263,21 @@ def _refuse_ungiven(gives: Mapping[str, Given], shown: str, *, is_async: bool) -
 
 
 def _refuse_likely_fields(
-    options: Iterable[inspect.Parameter], shown: str, *, is_by_field: bool
+    options: Iterable[inspect.Parameter], shown: str, *, is_by_field: bool, way_out: str = ""
 ) -> None:
-    """Raise CustomMetricError for an option that is most likely meant as a field of the sample."""
+    """Raise CustomMetricError for a parameter that is most likely meant as a field."""
     for part in options:
         meant = "contexts" if part.name == "context" else FIELD_OF.get(part.name)
         is_sure = is_by_field or (part.name == "context" and part.default is _EMPTY)
         if meant in FIELDS and part.name not in FIELDS and is_sure:
+            hint = f"An option needs another name{_CONTEXT_HINT if part.name == 'context' else ''}"
             raise CustomMetricError(
-                f"{shown}: no field is called {part.name!r}. Did you mean {meant!r}? An option "
-                f"needs another name{_CONTEXT_HINT if part.name == 'context' else ''}"
+                f"{shown}: no field is called {part.name!r}. Did you mean {meant!r}? "
+                f"{way_out or hint}"
             )
 
 
+_SAMPLE_HINT = "What gets the whole row is called sample, or annotated Sample"
 _CONTEXT_HINT = "; what the metrics of a sample share is annotated 'context: ScoringContext'"
 
 
@@ -364,6 +366,14 @@ def _received(
     if given == "models":
         return given, frozenset(role for role in ROLES if role in marks) or None
     return given, frozenset(role for role in ROLES if role == given)
+
+
+def _is_plain(annotation: object) -> bool:
+    """Return whether there is none, or one of what a field may be, which no Sample is."""
+    if get_origin(annotation) in (Union, UnionType):
+        return all(kind is type(None) or _is_plain(kind) for kind in get_args(annotation))
+    kind = get_origin(annotation) or annotation
+    return any(kind is plain for plain in (_EMPTY, str, list, dict, tuple))
 
 
 def _type_name(annotation: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_rageval.clients.base import Accept, Message, Reply
 from pytest_rageval.metrics.base import Models, ScoringContext
-from pytest_rageval.metrics.custom.declaration import Declaration
+from pytest_rageval.metrics.custom.declaration import Declaration, metric
 from pytest_rageval.metrics.custom.from_python import define_metric
 from pytest_rageval.metrics.custom.signature import CustomMetricError
 from pytest_rageval.metrics.dbgpt import (
@@ -252,6 +252,19 @@ class TestComputing:
                 Sample("s", answer="abc"), ScoringContext()
             )
             assert found.value == 3.0
+
+    @pytest.mark.parametrize("base", [EvaluationMetric, foreign_bases().EvaluationMetric])
+    @pytest.mark.parametrize("name", ["sync_compute", "compute"])
+    def test_the_decorator_at_what_computes_counts(self, base: type, name: str) -> None:
+        def computes(self: Any, prediction: Any, contexts: Any, query: Any = None) -> float:
+            return 1.0
+
+        made = type("Toxic", (base,), {name: metric(higher_is_better=False)(computes)})
+        for found in (made, made()):
+            assert define_metric(found, "own", "my:Toxic").info.higher_is_better is False
+        judged = metric(range=(0, 5))(lambda self, text: 1.0)
+        made = type("Judged", (LLMEvaluationMetric,), {"_parse_evaluate_response": judged})
+        assert define_metric(made, "own", "my:Judged").info.range == (0.0, 5.0)
 
     @pytest.mark.parametrize("base", [RetrieverEvaluationMetric, foreign_bases().EvaluationMetric])
     def test_one_that_computes_nothing_is_refused(self, base: type) -> None:

@@ -53,6 +53,14 @@ def refusal(found: object, **said: Any) -> str:
     return str(caught.value)
 
 
+def annotated(kind: Any) -> Any:
+    def polite(response) -> float:  # type: ignore[no-untyped-def]
+        return 1.0
+
+    polite.__annotations__["response"] = kind
+    return polite
+
+
 def length(sample: Sample, *, most: int = 100) -> float:
     return min(len(sample.answer or "") / most, 1.0)
 
@@ -318,9 +326,35 @@ class TestWhatIsSaid:
         for found in (Scores, Scores(), Scores().score, Static, Called, Called(), partial):
             info = defined(found).info
             assert (info.range, info.higher_is_better) == ((0.0, 5.0), False)
+        both = metric(range=(0, 5))(type("Both", (Called,), {"higher_is_better": False}))
+        for found in (both, both(), metric(range=(0, 5))(Called)):
+            info = defined(found).info
+            assert (info.range, info.higher_is_better) == ((0.0, 5.0), False)
         own = type("Own", (Scores,), {"higher_is_better": True, "version": 2})
         info = defined(own).info
         assert (info.range, info.higher_is_better, info.version) == ((0.0, 5.0), True, 2)
+
+    def test_a_direction_that_only_the_object_has_is_refused(self) -> None:
+        """It was not seen: higher was better."""
+
+        class Later(Tone):
+            def __init__(self) -> None:
+                self.higher_is_better = False
+
+        def made(found: object, **said: Any) -> Any:
+            definition = defined(found, **said)
+            return definition.make("own", definition.options())
+
+        with pytest.raises(CustomMetricError, match="sets higher_is_better = False, which is not"):
+            made(Later)
+        for found in (Later(), type("Own", (Later,), {"higher_is_better": False})):
+            made(found)
+        made(Later, higher_is_better=True)
+        made(metric(higher_is_better=True)(Later))
+
+    def test_a_property_is_no_direction(self) -> None:
+        own = type("Own", (Tone,), {"higher_is_better": property(lambda self: False)})
+        assert refusal(own).endswith("expected True or False, found a property")
 
     def test_lower_is_better_of_a_class_is_refused(self) -> None:
         """It was ignored: higher was better. A class that says both alike may keep it."""
@@ -728,7 +762,12 @@ class TestWhatIsNoMetric:
     def test_a_column_is_no_sample(self) -> None:
         """An empty answer passed: `response` was the whole sample, which is never empty."""
         assert "called 'response'. Did you mean 'answer'?" in refusal(lambda response: 1.0)
-        assert "called 'context'. Did you mean 'contexts'?" in refusal(lambda context: 1.0)
+        said = "'contexts'? What gets the whole row is called sample, or annotated Sample"
+        assert refusal(lambda context: 1.0).endswith(said)
+        for kind in (str, "str", str | None, list[str], tuple, dict[str, Any]):
+            assert "called 'response'. Did you mean 'answer'?" in refusal(annotated(kind))
+        for other in (Any, Sample, Tone, "Row", None):
+            assert defined(annotated(other)).info.needs == frozenset()
 
     def test_a_parameter_that_has_no_name_for_a_scenario(self) -> None:
         def positional(sample: Sample, word: str, /) -> float:
