@@ -12,14 +12,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from io import FileIO
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.errors import listed
+from pytest_rageval.errors import ScenarioError, listed
 from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE, RunInfo, ScenarioResult
 from pytest_rageval.reports.run_data import csv_lines
 from pytest_rageval.results.run_point import RunPoint, point_of, read_point
@@ -75,28 +75,40 @@ def trend_of(
     """Return the runs of ``scenario`` below ``base``, the folder of all runs, oldest first.
 
     ``file`` is the root and, below it, the path of the scenario file: runs of another file that is
-    there and has the same name are left out. One that is gone was moved, and its runs count.
+    there and still has the name are left out. One that is gone was moved, and its runs count.
     ``before`` is a run id: that run and later ones are left out. ``limit`` keeps the newest ones,
     by the names of their folders. ``only_complete`` leaves out partial runs, which count for no
     limit then.
     """
     newest_first = _points(base, reversed(_run_folders(base, run_folder(scenario))))
+    is_of_another = cache(partial(_is_of_another, scenario))
     # Two names may share a folder.
     of_scenario = (
         point
         for point in newest_first
         if point.scenario == scenario
-        and (file is None or not _is_of_another(point, *file))
+        and (file is None or not is_of_another(point.path, *file))
         and (before is None or point.run_id < before)
         and (point.complete or not only_complete)
     )
     return _ordered(islice(of_scenario, limit))
 
 
-def _is_of_another(point: RunPoint, root: Path, path: str) -> bool:
-    with suppress(OSError):  # the path is too long to be one
-        return point.path != path and (root / point.path).is_file()
-    return False
+def _is_of_another(title: str, path: str, root: Path, own: str) -> bool:
+    file = root / path
+    try:
+        if path == own or not file.is_file() or file.samefile(root / own):
+            return False
+    except OSError:  # the path is too long to be one
+        return False
+    # Not at the top: most runs are of the file itself.
+    from pytest_rageval.scenario.loader import read_scenario
+
+    with suppress(ScenarioError):
+        data = read_scenario(file).data
+        name = data.get("name", data.get("scenario_name"))
+        return str(name) == title.partition(SEPARATOR)[0]
+    return True
 
 
 def all_runs(base: Path) -> Sequence[RunPoint]:

@@ -177,7 +177,8 @@ def test_answers_of_another_scenario_of_the_same_name_are_not_drawn(project: Pro
     path.write_text(path.read_text("utf-8").replace('"s.yaml"', '"b/s.yaml"', 1), "utf-8")
     assert project.drawn().run == path.parent
     (project.root / "b").mkdir()
-    (project.root / "b" / "s.yaml").touch()
+    (project.root / "b" / "s.yaml").write_text("name: s", "utf-8")
+    (project.root / "s.yaml").write_text("name: s", "utf-8")
     assert "s.yaml: no complete run in .rageval/s to draw from." in project.refused()
 
 

@@ -219,14 +219,24 @@ def test_partial_runs_push_no_complete_run_out_of_a_trend(
 def test_runs_of_another_file_of_the_same_name_are_no_part_of_a_trend(
     ran: Ran, base: Path, tmp_path: Path
 ) -> None:
-    """They are of ``s.yaml``: while it is there, of nothing else; once moved, they stay."""
+    """They are of ``s.yaml``: while it is there by their name, of nothing else; once moved, they
+    stay, also where another scenario takes the place, and under a link's name.
+    """
     ran(1, 0.1)
     (path,) = {point.path for point in trend_of(base, "s")}
     assert means(trend_of(base, "s", file=(tmp_path, path))) == [0.1]
     moved = (tmp_path, "b/s.yaml")
     assert means(trend_of(base, "s", file=moved, limit=1)) == [0.1]
-    (tmp_path / path).touch()
-    assert means(trend_of(base, "s", file=moved, limit=1)) == []
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "s.yaml").write_text("name: s", "utf-8")
+    for text, found in [
+        ("name: s", []), ("scenario_name: s", []), ("", []), ("name: smoke", [0.1]),
+    ]:  # fmt: skip
+        (tmp_path / path).write_text(text, "utf-8")
+        assert means(trend_of(base, "s", file=moved, limit=1)) == found
+    (tmp_path / "link.yaml").symlink_to(path)
+    (tmp_path / path).write_text("name: s", "utf-8")
+    assert means(trend_of(base, "s", file=(tmp_path, "link.yaml"))) == [0.1]
     assert means(trend_of(base, "s", file=(tmp_path, path))) == [0.1]
 
 
