@@ -238,9 +238,10 @@ def _contradicted(rows: list[ControlRow]) -> Iterator[Problem]:
     """Yield a problem for each row of which an equal one before it expects the opposite."""
     before: dict[str, ControlRow] = {}
     for row in rows:
-        # A metric of one's own may read fields that are none of a sample.
+        # A metric of one's own may read tags, and fields that are none of a sample.
         fields = {name: row.sample.metadata[name] for name in row.sample.metadata.keys() - _OF_ROWS}
-        equal = replace(_content(row.sample), metadata=dict(sorted(fields.items())))
+        own = dict(sorted(fields.items()))
+        equal = replace(_content(row.sample), metadata=own, tags=row.sample.tags)
         first = before.setdefault(repr(equal), row)
         if first.expect != row.expect:
             message = f"this row is expected {row.expect}, and {first.expect} in {first.place}"

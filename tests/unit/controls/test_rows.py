@@ -420,13 +420,14 @@ def test_everything_that_is_wrong_in_a_file_is_named_with_its_line(tmp_path: Pat
 
 
 def test_a_row_that_is_expected_high_and_low_is_refused(tmp_path: Path) -> None:
-    """Unless its fields differ, those of the user's own too."""
+    """Unless its fields differ, tags and those of the user's own too."""
     rows = [*_lines(6, "high"), *_lines(6, "low")]
     _file(tmp_path, [*rows, {**rows[0], "expect": "low"}])
     said = "controls.jsonl:13: this row is expected low, and high in controls.jsonl:1"
     assert _refused(tmp_path) == [said]
-    _file(tmp_path, [*rows, {**rows[0], "expect": "low", "policy": "b"}])
-    assert len(read_rows("controls.jsonl", tmp_path, "s.yaml")["tone"].rows) == 13
+    for own in ({"policy": "b"}, {"tags": ["b"]}):
+        _file(tmp_path, [*rows, {**rows[0], "expect": "low", **own}])
+        assert len(read_rows("controls.jsonl", tmp_path, "s.yaml")["tone"].rows) == 13
 
 
 def test_a_file_with_too_few_rows_is_refused(tmp_path: Path) -> None:
