@@ -48,14 +48,16 @@ aria-hidden="true">
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    It says if the run is partial, sampled, or lacks scores. A red run of which scores failed is
-    grey, unless those that are left are bad, too. It fetches no font, style or script.
+    It says if the run is partial, sampled, or lacks scores. A red run of which scores failed, or
+    samples are an ERROR, is grey, unless those that are left are bad, too. It fetches no font,
+    style or script.
     """
     drawable = _NOT_XML.sub("\ufffd", result.info.title)
     label = shorten(one_line(drawable), _LABEL_WIDTH)
     value, mean = _value(result), _mean(result)
     band = band_of(result, WEIGHTED_SCORE, mean)
-    if result.weighted_score.failed and result.is_red and band != "bad":
+    lost = result.weighted_score.failed or result.counts.error
+    if lost and result.is_red and band != "bad":
         band = None
     title = f"{label}: {value}" if band is None else f"{label}: weighted score {value} ({band})"
     label_length, value_length = _length(label), _length(value)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.model import Estimate, RunInfo, SampleResult, Sampling, ScenarioResult
+from pytest_rageval.model import Estimate, Outcome, RunInfo, SampleResult, Sampling, ScenarioResult
 from pytest_rageval.reports.badge import _COLOURS, _LABEL_COLOUR, badge_svg
 from pytest_rageval.reports.write_run import write_run
 
@@ -84,17 +84,19 @@ def test_a_partial_run_says_of_how_many_samples_it_is(
 
 
 @pytest.mark.parametrize(
-    ("errors", "skipped", "shown", "colour"),
+    ("errors", "outcome", "skipped", "shown", "colour"),
     [
-        ({"m": "timeout"}, 0, "1.0000, 1 of 8 scored", "no score"),
-        ({}, 0, "1.0000, 1 of 8 scored", "good"),  # the metric does not apply to them
-        ({}, 7, "1.0000", "good"),
-        ({"m": "timeout"}, 6, "1.0000, 1 of 2 scored", "no score"),
+        ({"m": "timeout"}, "error", 0, "1.0000, 1 of 8 scored", "no score"),
+        ({}, "passed", 0, "1.0000, 1 of 8 scored", "good"),  # the metric does not apply to them
+        ({}, "error", 0, "1.0000, 1 of 8 scored", "no score"),  # no metric gave them a score
+        ({}, "error", 7, "1.0000", "good"),
+        ({"m": "timeout"}, "error", 6, "1.0000, 1 of 2 scored", "no score"),
     ],
 )
 def test_rows_without_a_score_are_counted_and_failed_ones_take_the_colour(
     result: Callable[..., ScenarioResult],
     errors: dict[str, str],
+    outcome: Outcome,
     skipped: int,
     shown: str,
     colour: str,
@@ -102,8 +104,8 @@ def test_rows_without_a_score_are_counted_and_failed_ones_take_the_colour(
     """The mean of the one row that was scored is not that of eight."""
     samples = [SampleResult("a", 0, weighted_score=1.0)]
     for at in range(1, 8):
-        outcome = "skipped" if at <= skipped else "error"
-        samples.append(SampleResult(f"s{at}", at, errors=errors, outcome=outcome))
+        found = "skipped" if at <= skipped else outcome
+        samples.append(SampleResult(f"s{at}", at, errors=errors, outcome=found))
     texts, _, fill = parts(result(samples))
     assert (texts[1], fill) == (shown, _COLOURS[colour])
 
