@@ -59,7 +59,7 @@ def _write_scores(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> No
     metadata = result.info.metadata_columns
     causes = [] if result.info.diagnose is None else [CAUSE]
     ours = {*_LEADING, *_TRAILING, *causes}
-    measured = [f"metric.{name}" if name in ours else name for name in metrics]
+    measured = [f"score.{name}" if name in ours else name for name in metrics]
     taken = {*ours, *metrics, *measured}
     shown = [f"metadata.{column}" if column in taken else column for column in metadata]
     header = [*_LEADING, *shown, *measured, *_TRAILING, *causes]

@@ -327,7 +327,7 @@ def test_no_column_of_scores_csv_is_there_twice(
     header = path.read_text("utf-8").partition("\n")[0].strip().split(",")
     assert len(set(header)) == len(header)
     (found,) = rows(path)
-    assert (found["answer"], found["metric.answer"], found["metric.outcome"]) == (
+    assert (found["answer"], found["score.answer"], found["score.outcome"]) == (
         "42",
         "0.5",
         "0.25",
