@@ -65,8 +65,10 @@ def support_data(result: ScenarioResult, share: int = 1) -> dict[str, Any]:
             continue
         table_room -= size
         texts = _context_texts(result.samples[at], table)
-        text_room -= _size(texts)
-        tables[at] = {**table, "contexts": texts} if text_room >= 0 else table
+        tables[at] = table
+        if (size := _size(texts)) <= text_room:
+            text_room -= size
+            tables[at] = {**table, "contexts": texts}
     left = [at for at, one in enumerate(result.samples) if has_table(one) and at not in tables]
     return {"tables": sorted(tables.items()), "left": left}
 
