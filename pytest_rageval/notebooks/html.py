@@ -168,7 +168,11 @@ def _comparison(compared: ComparedRun) -> Markup:
     baseline = shorten(compared.baseline, _TITLE_WIDTH)
     head = (f"compared with {baseline}", "A", "B", "A - B", "p (adjusted)", "")
     what = f"A this run, B {baseline}, {compared.test}"
-    told = [what, *compared.remarks, *compared.unpaired]
+    remarks = compared.remarks
+    shown = [*remarks[:MOST], *remarks[MOST:][-1:]]  # the last one says how many rows it takes
+    if more := len(remarks) - len(shown):
+        shown.insert(MOST, f"and {more} more remarks")
+    told = [what, *compared.unpaired, *shown]
     lines = listed(shorten(line, _LINE_WIDTH) for line in told)
     return joined((table(head, _cut_rows(rows)), lines))
 

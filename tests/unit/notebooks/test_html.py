@@ -237,7 +237,18 @@ def test_why_a_comparison_shows_nothing_and_which_rows_it_lacks_is_said(tmp_path
     main = tmp_path / "bot" / "latest" / "results.json"
     text = shown(evaluate({**SCENARIO, "dataset": ROWS[:3], "compare": {"baseline": str(main)}}))
     assert "|em: 2 pairs cannot reach p < 0.05, whatever the scores; 6 can|" in text.text
-    assert f"|1 sample only in this run: q0|1 sample only in {main}: q3|" in text.text
+    assert f"|1 sample only in this run: q0|1 sample only in {main}: q3|em: 2 pairs" in text.text
+
+
+def test_remarks_on_many_metrics_are_cut_with_their_number(tmp_path: Path) -> None:
+    names = ["em", "acc", "f1", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l"]
+    scenario = {**SCENARIO, "metrics": names, "dataset": ROWS[:2]}
+    evaluate(scenario, write_to=tmp_path)
+    main = tmp_path / "bot" / "latest" / "results.json"
+    text = shown(evaluate({**scenario, "compare": {"baseline": str(main)}})).text
+    # Of nine and the rows that it takes, five and the last one.
+    assert text.count(": 2 pairs cannot reach") == 5
+    assert "|and 4 more remarks|to see a fall of 0.02 in weighted_score" in text
 
 
 @pytest.mark.parametrize(
