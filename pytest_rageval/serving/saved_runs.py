@@ -76,7 +76,8 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
     found = name if name in by_age else pick("run", name, known, begins=True)
     # Another run may be meant where one that is newer cannot be read.
     if found in by_age and (unread := unread_since(base, scenario, newest.get(found, ""))):
-        raise UserError([Problem("", f"run {found!r}: {left_out(unread)}")])
+        hint = "a run that can be read is named by its id"
+        raise UserError([Problem("", f"run {found!r}: {left_out(unread)}; {hint}")])
     found = pick("run", found, known, begins=True)
     if found in newest:
         return home / newest[found]

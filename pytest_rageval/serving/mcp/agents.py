@@ -13,7 +13,7 @@ from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
 from pytest_rageval.model import title_of
-from pytest_rageval.reports.history import trend_of
+from pytest_rageval.reports.history import left_out, trend_of, unread_since
 from pytest_rageval.serving.mcp.answers import (
     METRICS,
     NAME,
@@ -195,15 +195,19 @@ class _AgentTools:
 
     def _last_run(self, base: Path, title: str) -> dict[str, Any] | None:
         points = trend_of(base, title, limit=1)
+        newest = points[0].folder.rpartition("/")[2] if points else ""
+        unread = unread_since(base, title, newest)
+        missing = {"unread": cut(left_out(unread), _PROBLEM_WIDTH)} if unread else {}
         if not points:
-            return None
+            return missing or None
         (point,) = points
         return {
-            "run": point.folder.rpartition("/")[2],
+            "run": newest,
             "verdict": point_verdict(point),
             "weighted_score": rounded(point.weighted_score.mean),
             **overridden_of(point.overridden),
             "partial": None if point.complete else f"{point.counts.ran}/{point.counts.samples}",
+            **missing,
         }
 
     async def run_scenario(self, request: RunArguments, report: Report) -> Reply:
@@ -271,7 +275,9 @@ class _AgentTools:
         """Return the scenarios below the rootdir, as pytest finds them now."""
         entries, problem, _ = await to_the_end(self._project.scenarios())
         # What pytest prints last names what it could not collect.
-        self._problem = problem and f"…{relative(self._project, problem)[-_PROBLEMS_WIDTH:]}"
+        printed = relative(self._project, problem or "")
+        is_cut = len(printed) > _PROBLEMS_WIDTH
+        self._problem = problem and "…" * is_cut + printed[-_PROBLEMS_WIDTH:]
         if problem is not None and not entries:
             raise UserError([Problem("", problem)])
         root = self._project.paths.root

@@ -286,6 +286,7 @@ def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
     shown = sum(is_bad(answer.sample) + answer.alike for answer in answers)
     return {
         "errors": errors,
+        "more_errors": len(found.errors[WORST:]) or None,
         "worst": [_row_of_answer(answer, width) for answer in answers],
         "more_failed": max(0, sum(map(is_bad, view.result.samples)) - shown) or None,
     }

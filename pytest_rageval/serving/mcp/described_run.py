@@ -173,15 +173,17 @@ class DescribedRun:
     def _remarks(self, width: int) -> dict[str, Any]:
         """Return the first remarks, errors before others, and how many more there are.
 
-        Each is told once, with the variants that it is about unless it is about all.
+        Each is told once, with its first reason, and the variants that it is about unless it is
+        about all.
         """
-        about: dict[Remark, list[str]] = {}
+        about: dict[tuple[str, bool], tuple[Remark, list[str]]] = {}
         for name, part in self._parts.items():
             for remark in part.remarks():
-                about.setdefault(remark, []).append(shorten(name, _VARIANT))
+                _, names = about.setdefault((remark.text, remark.is_error), (remark, []))
+                names.append(shorten(name, _VARIANT))
         told = [
             str(remark) if len(names) == len(self._parts) else f"{listed(names, 2)}: {remark}"
-            for remark, names in sorted(about.items(), key=lambda one: not one[0].is_error)
+            for remark, names in sorted(about.values(), key=lambda one: not one[0].is_error)
         ]
         return {
             "remarks": [cut(text, width) for text in told[:REMARKS]] or None,
@@ -266,6 +268,7 @@ class _Part:
             "more_metrics": max(0, len(self._run.head.metrics) - COMPARED_METRICS) or None,
             **{key: found[key] for key in _GATE_KEYS if found[key]},
             "errors": samples["errors"],
+            "more_errors": samples.get("more_errors"),
             "worst": [{key: row.get(key) for key in _ROW_KEYS} for row in samples["worst"]] or None,
             "more_failed": samples.get("more_failed"),
             "cost_usd": found["cost_usd"],

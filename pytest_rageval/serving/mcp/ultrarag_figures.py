@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -80,7 +80,7 @@ def score_answers(
             value = metric.score(sample, context).value if flat and value is None else value
             lists[name].append(value or 0.0)
     means = {f"avg_{name}": _mean(scores) for name, scores in lists.items()}
-    return Figures(lists | means, tuple(_odd_references(references)))
+    return Figures(lists | means, tuple(_odd_references(references, made)))
 
 
 def score_run(
@@ -139,7 +139,9 @@ def _groups(wanted: Sequence[str | Sequence[str]]) -> tuple[tuple[str, ...], ...
     return tuple((part,) if isinstance(part, str) else tuple(part) for part in wanted)
 
 
-def _odd_references(references: Sequence[Sequence[str | Sequence[str]]]) -> Iterator[str]:
+def _odd_references(
+    references: Sequence[Sequence[str | Sequence[str]]], metrics: Iterable[str]
+) -> Iterator[str]:
     """Yield which rows have no references, and which have some of which normalising leaves none."""
     flat = {f"gt_ls[{at}]": [*chain(*_groups(wanted))] for at, wanted in enumerate(references)}
     none = [row for row, texts in flat.items() if not texts]
@@ -147,8 +149,9 @@ def _odd_references(references: Sequence[Sequence[str | Sequence[str]]]) -> Iter
     if none:
         yield f"{counted(len(none), 'row')} without references, scored 0: {listed(none, _LISTED)}"
     if empty:
-        found = "a reference of which normalising leaves nothing, so that acc and coverem find it"
-        rows = f"{counted(len(empty), 'row')} with {found} in any answer"
+        rows = f"{counted(len(empty), 'row')} with a reference of which normalising leaves nothing"
+        if finding := [name for name in metrics if name in _FIND_NOTHING]:
+            rows += f", found in any answer by {' and '.join(finding)}"
         yield f"{rows}: {listed(empty, _LISTED)}"
 
 

@@ -95,7 +95,8 @@ def test_the_latest_is_no_older_run_where_the_newest_cannot_be_read(runs: Runs) 
     (second / "results.json").write_text("{", "utf-8")
     assert runs.find("latest") == third
     why = "left out: s/20260102T000000-abc: results.json is cut off, or of another version"
-    assert runs.refusal(runs.find, "previous") == f"run 'previous': {why}"
+    hint = "a run that can be read is named by its id"
+    assert runs.refusal(runs.find, "previous") == f"run 'previous': {why}; {hint}"
     (third / "results.json").write_text("{", "utf-8")
     assert "left out: s/20260102T000000-abc, s/2026010" in runs.refusal(runs.find, "lat")
     assert runs.find("20260101") == first

@@ -274,6 +274,32 @@ def test_where_pytest_could_not_look_is_said_beside_what_it_found(project: Files
     assert refused.endswith("\nERROR b - No module named 'lost'")
 
 
+def test_what_pytest_printed_begins_with_dots_only_where_it_is_cut(project: Files) -> None:
+    run(project, "qa")
+    (text,) = call(replace(project, problem="no module 'lost'"), ("list_scenarios", {}))
+    assert json.loads(text)["problem"] == "no module 'lost'"
+
+
+@pytest.mark.usefixtures("steady_clock")
+def test_the_last_run_says_which_newer_ones_cannot_be_read(project: Files) -> None:
+    """Also where none can."""
+
+    def last() -> dict[str, Any]:
+        (text,) = call(project, ("list_scenarios", {}))
+        return dict(json.loads(text)["scenarios"][0]["last"])
+
+    for _ in "12":
+        run(project, "qa")
+    first, second = sorted((project.folder / ".rageval" / "qa").glob("2*"))
+    assert "unread" not in last()
+    (second / "results.json").write_text("{", "utf-8")
+    why = "results.json is cut off, or of another version"
+    found = last()
+    assert (found["run"], found["unread"]) == (first.name, f"left out: qa/{second.name}: {why}")
+    (first / "results.json").write_text("{", "utf-8")
+    assert last() == {"unread": f"left out: qa/{first.name}, qa/{second.name}: {why}"}
+
+
 @pytest.mark.usefixtures("steady_clock")
 def test_the_last_run_says_what_was_not_as_in_the_file(project: Files) -> None:
     """[E25] Else a verdict under other weights is read as that of the scenario."""

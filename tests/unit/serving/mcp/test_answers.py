@@ -17,6 +17,7 @@ from pytest_rageval.model import GateResult, MetricColumn, Outcome, SampleResult
 from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.answers import (
+    WORST,
     base_of,
     could_be_better,
     cut,
@@ -200,6 +201,12 @@ def test_a_red_run_says_why_scores_are_missing_and_which_rows_its_gates_name() -
         ("1", ["toxic 0.9000 > 0.2000"], None),
     ]
     assert found["more_failed"] is None
+    assert found["more_errors"] is None
+    made = [MetricColumn(f"m{at}") for at in range(8)]
+    failed = [SampleResult("a", 0, "error", errors={m.name: f"no {m.name}" for m in made})]
+    info = replace(info, metrics=tuple(made), gates={})
+    many = worst_of(RunView(summarize_scenario(info, failed, complete=True)), 100)
+    assert (len(many["errors"]), many["more_errors"]) == (WORST, 8 - WORST)
     # A green one names what could be better, and nothing is wrong.
     green = worst_of(RunView(replace(result, samples=tuple(rows[:3]), gates=())), 100)
     assert (green["errors"], green["worst"]) == (None, [])

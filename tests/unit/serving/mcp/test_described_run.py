@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,13 @@ def test_a_green_run_says_which_scores_and_rows_are_missing(
     both = described(tmp_path, [old, {**event, "variant": "new"}])(1000)["remarks"]
     of_old = failed.replace("3 samples", "4 samples")
     assert both == [f"old: {of_old}", f"new: {failed}", *(f"new: {line}" for line in others)]
+    copy = tmp_path / "copy"
+    shutil.copytree(latest, copy)
+    path = copy / "results.json"
+    path.write_text(path.read_text("utf-8").replace("ValueError: none", "id 7"), "utf-8")
+    again = {**event, "variant": "again", "folder": str(copy)}
+    both = described(tmp_path, [{**event, "variant": "new"}, again])(1000)["remarks"]
+    assert both == [failed, *others]  # a reason of each variant's own is no further remark
 
 
 def test_each_of_six_variants_shows_a_sample_that_failed(tmp_path: Path) -> None:
