@@ -97,11 +97,7 @@ _DIGITS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒", "0123456789-,
 _SPLIT: Final = re.compile(r"[,，;；、]")
 _NUMBER_OR_RANGE: Final = re.compile(r"\s*(\d{1,9})(?:\s?[-–—~～]\s?(\d{1,9}))?\s*")
 _LIST_OF_NUMBERS: Final = re.compile(_NUMBERS)
-_CITES: Final = re.compile(
-    r"(?i)[\[［【](?:(?:doc|citation:|cite:)\d|\d+†"
-    rf"|(?!.*(?<!\d)[12]\d{{3}}(?!\d))(?:{_DOCUMENT}|{_CITATION})[1-9])"
-)
-"""What cannot be but a citation, whatever its number: behind a word and a blank, but for years."""
+_CITES: Final = re.compile(r"(?i)[\[【](?:(?:doc|citation:|cite:)\d|\d+†)")
 _WITH_PREFIX: Final = ("footnote", "citation", "doc")
 _NO_NUMBER: Final = re.compile(r"[^\d,，;；、\s–—~～-]+|(?<=[^\W\d_])[-_]")
 _DIGIT: Final = re.compile(r"\d")
@@ -124,7 +120,7 @@ def find_markers(text: str, rule: CitationRule, most: int | None = None) -> list
     """Return the citations in ``text`` in order, with numbers as they are written.
 
     Numbers above ``most``, the number of sources, and above 99 are taken for years and the like,
-    but not in ``[doc150]``; in ``[doc 150]`` years are.
+    but not in ``[doc150]``.
     """
     if rule.style not in _FORMS and rule.style != "auto":
         return list(_own_markers(text, rule.style))
@@ -234,7 +230,7 @@ def _may_be(
     """Return whether numbers in brackets may be citations: no year, and no interval from 0.
 
     A number above 99 is a year or the like, unless there are so many sources, it is an id, or it
-    cannot be but a citation: ``[doc 150]``.
+    cannot be but a citation: ``[doc150]``.
     """
     if style not in ("brackets", "lenticular", "citation", "doc") or _CITES.match(marker):
         return True
