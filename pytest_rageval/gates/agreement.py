@@ -181,9 +181,12 @@ class AgreementGate(Gate):
             if sample.sample_weight > 0.0  # others are in no stratum
         ]
         chosen = sum(drawn == {CHOSEN} for drawn in views)
-        if not chosen or all(views) or set().union(*views) <= {CHOSEN, RANDOM}:
+        strata = set().union(*views) - {CHOSEN, RANDOM}
+        if not chosen or all(views) or not strata:
             return ""
-        return f"; {self._counted(chosen)} chosen by a person: none weighs by its stratum"
+        known = {code for draw in self.human.draws for code in draw.strata.values()}
+        lost = "" if strata <= known else ", and no draws.json has all strata"
+        return f"; {self._counted(chosen)} chosen by a person: none weighs by its stratum{lost}"
 
     def _left_out(self, found: Agreement) -> str:
         listed = ", ".join(not_counted(found, has_cells=self.has_cells))

@@ -95,7 +95,7 @@ def bind_labels(
                 tuple(scales[name].levels),
                 shown,
                 {sample: tuple(labels) for sample, labels in found.labels.get(name, {}).items()},
-                _draws(binding, files, name),
+                _draws(binding, files, name, found),
                 spec.cut,
                 tuple(files),
                 "" if found.labels else "; ".join([*found.blank, *of_others]),
@@ -382,14 +382,22 @@ def _column_value(case: Case, column: str) -> object:
         return None
 
 
-def _draws(binding: Binding, files: Sequence[str], metric: str) -> tuple[Draw, ...]:
-    """Return the draws on record: beside the label files, and where ``--rag-label`` keeps them."""
+def _draws(
+    binding: Binding, files: Sequence[str], metric: str, read: LabelReading
+) -> tuple[Draw, ...]:
+    """Return the draws on record: beside the label files, and where ``--rag-label`` keeps them.
+
+    Labels of a metric may be drawn for another one, or under its former name.
+    """
     try:
         known = known_records(files, _drawn_in(binding)) if files else ()
     except ScenarioError as error:
         binding.problems += error.problems
         return ()
-    return tuple(one.plain() for one in known if one.metric == metric)
+    labels = read.labels.get(metric, {}).values()
+    codes = {label.drawn for of_sample in labels for label in of_sample}
+    ours = (one for one in known if one.metric == metric or not codes.isdisjoint(one.strata))
+    return tuple(one.plain() for one in ours)
 
 
 def refuse_stale(binding: Binding, plan: Plan) -> None:

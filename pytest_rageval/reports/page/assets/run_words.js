@@ -208,6 +208,7 @@ const RUN_WORDS = [
   [/(\d+) rows? by (.+?), whom human\.annotators does not name: left out/g, "$2 不在指定的标注者之列，其 $1 行标注未计入"],
   [/ \(pytest (.*?)--rag-label (\d+) draws them\)/, "（pytest $1--rag-label $2 可抽取）"],
   [/; (\d+) labelled (?:answer|cell)s? chosen by a person: none weighs by its stratum/, "；有 $1 个标注是人挑选的：都不按层加权"],
+  [/, and no draws\.json has all strata/, "，而且没有 draws.json 记录全部的层"],
   [/; not counted: /, "；未计入："],
   [/(\d+) with labels of earlier answers only/, "仅旧回答有标注的 $1 个"],
   [/, (?=\d+ (?:on which people are split|without a score))/g, "，"],

@@ -312,6 +312,17 @@ def test_a_draw_that_is_not_beside_the_labels_is_named(
     assert found.info.remarks == tuple(f"human: {line}" for line in remarks)
 
 
+def test_a_draw_for_another_metric_counts_where_labels_name_its_strata(
+    plan: MakePlan,
+) -> None:
+    """The metric was renamed, or one sheet is labelled for two."""
+    file = f"id,annotator,label,drawn,digest\na,ann,1,s-1,{X}\n"
+    for code, count in (("s-1", 1), ("s-2", 0)):
+        drawn = draws(code).replace('"em"', '"f1"')
+        made = plan(ONE + "human: l.csv\n", {"l.csv": file, "draws.json": drawn})
+        assert len(labels_of(made).draws) == count
+
+
 def uniform(metric: str, a: str, day: str) -> DrawRecord:
     """Return a uniform draw from two answers, of which the first had this digest."""
     return DrawRecord("r", metric, 1, f"2026-11-{day}T08:00:00+00:00", {"a": a, "b": Y})
