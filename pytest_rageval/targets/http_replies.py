@@ -37,8 +37,8 @@ _OTHER_FIELDS = {
     name: tuple(map(parse_path, (FIELD_ALIASES | OF_ANSWERS).get(name, (name,))))
     for name in ("contexts", "context_docs", "retrieved_ids", *WITH_ANSWERS, "cost_usd")
 }
-_CUT = re.compile("^\ufffd{1,3}|\ufffd$")
-"""What a service leaves of a character where it cuts a text by its bytes."""
+_MOST_ODD = 4
+"""How many bytes of a context may be no UTF-8: of a character that was cut, or of its document."""
 
 
 class ReplyReader:
@@ -58,9 +58,9 @@ class ReplyReader:
         """Return the answer; raise TargetError where the reply is none."""
         answer = self._read(reply)
         if "\ufffd" in reply.text and "\ufffd".encode() not in reply.body:
-            parts = [answer.text, *(_CUT.sub("", text) for text in answer.contexts or ())]
-            parts += [*(answer.context_docs or ()), *(answer.retrieved_ids or ())]
-            if any("\ufffd" in (part or "") for part in parts):
+            parts = [answer.text, *(answer.context_docs or ()), *(answer.retrieved_ids or ())]
+            is_odd = any(text.count("\ufffd") > _MOST_ODD for text in answer.contexts or ())
+            if is_odd or any("\ufffd" in (part or "") for part in parts):
                 raise TargetError(
                     "replied bytes that are no UTF-8; have the server name their charset, "
                     "like Content-Type: application/json; charset=gbk"

@@ -257,6 +257,13 @@ def test_a_message_of_many_marks_is_read_at_once() -> None:
     assert ReplyReader({"answer": parse_path("message")}).read(reply).text
 
 
+def test_one_document_of_another_charset_spoils_no_reply() -> None:
+    """An ERROR would be of the corpus, not of the answer."""
+    body = b'{"answer": "OK \xe2\x82\xac", "contexts": ["caf\xe9 is open"]}'
+    found = ReplyReader({}).read(HttpReply(200, {"Content-Type": "application/json"}, body))
+    assert found.contexts == ("caf\ufffd is open",)
+
+
 def test_a_context_may_be_cut_within_a_character() -> None:
     cut = "退款需要五天".encode()[1:-1]
     body = b'{"answer": "OK", "contexts": ["' + cut + b'"]}'
