@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Final
 
 from pytest_rageval.datasets.ambiguous import Doubt, ReadRows
@@ -24,9 +25,10 @@ from pytest_rageval.text.json_value import JsonPath, LostPathError, path_in
 _NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
 """The columns with the grade of an expected document, best first; 0 is not relevant."""
 
-_FLAGS: Final = frozenset(
-    {"relevant", "supporting", "selected", "correct", "gold", "positive", "isanswer", "hasanswer"}
-)
+_OF_DOCUMENTS: Final = frozenset({"relevant", "supporting", "selected", "gold"})
+"""The flags that are surely about documents, also in an object that may be about more."""
+
+_FLAGS: Final = _OF_DOCUMENTS | {"correct", "positive", "isanswer", "hasanswer"}
 """How data sets say which of the documents in a list count, as MuSiQue and MS MARCO do."""
 
 _SURE: Final = _NAMES[:4]
@@ -34,6 +36,8 @@ _SURE: Final = _NAMES[:4]
 
 _COUNTS: Final = frozenset({"id", "ids", "index", "rank", "position", "page", "pages", "iteration"})
 """The last words of names of numbers that are no grade."""
+
+_Parts = list[Mapping[str, Any]]
 
 FLAGS: Final = {"true": 1, "false": 0}
 
@@ -78,7 +82,7 @@ def _grade_doubts(source: ReadRows, *, is_merged: bool, is_other_merged: bool) -
         columns = [name for name in columns if (name in source.own) == is_own]
     if is_merged:
         yield from _of_merged(source, columns)
-    elif not any(_has_grades(gold) for gold, _ in _gold_of(source, used)):
+    elif not any(_has_grades(gold) for gold, *_ in _gold_of(source, used)):
         yield from _of_single(source, columns)
     yield from _of_objects(source, used)
 
@@ -196,11 +200,13 @@ def _of_objects(source: ReadRows, used: Sequence[str]) -> Iterator[Doubt]:
 def _said_in_objects(source: ReadRows, used: Sequence[str]) -> Mapping[str, list[str]]:
     """Return what the keys that may hold grades say, in lower case; none of objects with grades."""
     said: dict[str, list[str]] = {}
-    for gold, above in _gold_of(source, used):
+    for gold, above, around in _gold_of(source, used):
         parts = [part for part in _objects(gold) if part.keys().isdisjoint(GRADE_KEYS)]
-        for part in [*(part for part in parts if is_document(part)), *above]:
+        parts = [*filter(is_document, parts), *above]
+        names = (_FLAGS.union(_NAMES), _OF_DOCUMENTS.union(_SURE))
+        for part, known in (*zip(parts, repeat(names[0])), *zip(around, repeat(names[1]))):
             for key, value in part.items():
-                if _may_grade(str(key)) and is_filled(value):
+                if _may_grade(str(key), known) and is_filled(value):
                     said.setdefault(str(key), []).append(str(value).strip().lower())
     return said
 
@@ -210,27 +216,34 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
     return [part for part in parts if isinstance(part, Mapping)]
 
 
-def _gold_of(source: ReadRows, used: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+def _gold_of(source: ReadRows, used: Sequence[str]) -> Iterator[tuple[Any, _Parts, _Parts]]:
     """Yield what each row expects, and the objects around ids that stand at a path.
 
-    These are items of lists, at any level, and what directly holds one id.
+    First the items of the innermost list; then objects that may be about more: items of other
+    lists, or at an index, and what directly holds one id.
     """
     path = _path(source)
     for cell in (row.fields.get(name) for row in source.rows for name in used):
         gold = value_or_text(cell) if isinstance(cell, str) and "{" in cell else cell
-        above: list[Any] = []
+        found: dict[int, _Parts] = {}
+        inner = -1
         if path is not None:
             last = len(path.steps) - 1
-            items_at = {at for at, step in enumerate(path.steps) if isinstance(step, int)}
-            ends = sorted(at for at in {*path.every, *items_at, last - 1} if 0 <= at < last)
+            listed = path.every | {at for at, one in enumerate(path.steps) if isinstance(one, int)}
+            holder = last - 1 if not listed & {last - 1, last} else -1
+            ends = [at for at in (*listed, holder) if 0 <= at < last]
             levels = [replace(path, steps=path.steps[: at + 1]) for at in ends]
             try:
                 *above, gold = (one.pick({used[0]: gold}) for one in (*levels, path))
             except LostPathError:
                 continue
-            if isinstance(gold, list | tuple | Mapping):  # a single object may be about more
-                above = [one for one in above if not isinstance(one, Mapping)]
-        yield gold, [] if _has_grades(gold) else [part for one in above for part in _objects(one)]
+            found = dict(zip(ends, map(_objects, above), strict=True))
+            if isinstance(gold, list | tuple | Mapping) and not path.every:
+                found.pop(holder, None)  # it holds more than one id
+            inner = max((at for at in path.every if found.get(at)), default=-1)
+        items_of_list = found.pop(inner, [])
+        around = [part for parts in found.values() for part in parts]
+        yield (gold, [], []) if _has_grades(gold) else (gold, items_of_list, around)
 
 
 def _path(source: ReadRows) -> JsonPath | None:
@@ -248,9 +261,9 @@ def _whole(text: str) -> float | None:
 
 
 @lru_cache(maxsize=1024)
-def _may_grade(key: str) -> bool:
+def _may_grade(key: str, known: frozenset[str]) -> bool:
     name = name_key(key)
-    return name in _NAMES or _is_flag(name)
+    return name in known or (name.removeprefix("is") in known and _is_flag(name))
 
 
 def _is_flag(name: str) -> bool:

@@ -595,6 +595,17 @@ COLUMN = "'relevance' has values of 0 or below, and is not read"
         ([{"reference_ids": {"id": "d1", "grade": 2}, "relevance": 0}], {}, ""),
         ([{"reference_ids": '{"d1": 2}', "relevance": 0}], {}, ""),
         ([{"reference_ids": {"d1": 0, "label": 1}}], {}, ""),
+        *(  # what may be about more than the one document in it
+            ([{"m": {"source": "a", key: value}} for value in values],
+             {"reference_ids": "m.source"}, "")
+            for key, values in (
+                ("is_correct", [False]), ("label", [0, 1]), ("score", [0, 5]), ("positive", [0, 3]),
+            )
+        ),
+        ([{"hits": [{"id": "d1", "score": 3}, {"id": "d2", "score": 0}]}],
+         {"reference_ids": "hits[0]"}, ""),
+        ([{"docs": [{"ids": ["d1"], "relevant": False}]}], {"reference_ids": "docs[0].ids"},
+         OBJECT),
         ([{"g": {"id": "g", "label": at, "docs": ["d1"]}} for at in (0, 1)],
          {"reference_ids": "g.docs"}, ""),
     ],
