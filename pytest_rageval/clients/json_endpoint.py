@@ -283,11 +283,11 @@ def stated_tokens(answer: Mapping[str, Any]) -> tuple[int | None, int | None]:
     if prompt == 0:  # a prompt has tokens
         return None, None
     if prompt and completion is not None and total is not None:
-        cached = [answer["usage"].get(name) for name in _CACHED]
-        beside = sum(count for count in cached if type(count) is int and count > 0)
-        # Anthropic's names, beside which some gateways count the prompt without what was cached.
-        extra = max(total - prompt - completion, 0)
-        if beside == extra or beside > prompt:  # else it may be a part of the prompt
+        said = [answer["usage"].get(name) for name in _CACHED]
+        cached = [count for count in said if type(count) is int and count > 0]
+        # Anthropic's names, beside which gateways count the prompt without what was cached.
+        beside, extra = sum(cached), max(total - prompt - completion, 0)
+        if extra >= beside or extra in cached:  # else the total has no room for what was cached
             prompt += min(extra, beside)
         completion = max(completion, total - prompt)
     return prompt, completion

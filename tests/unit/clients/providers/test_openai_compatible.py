@@ -346,7 +346,8 @@ def test_usage_that_is_no_count_is_estimated(
         *[((100, 100, total), 100, True) for total in (200, 150, 0, None, "5000", -1, 10**10)],
         *[((100, 0, 5000), 4900, True), ((100, 0, 100), 2, False), ((100, 0, None), 2, False)],
         ((300, 50, 8350, 8000), 50, True),  # Anthropic's, of which a gateway counts the total alone
-        ((300, 50, 8400, 8000), 100, True),
+        *[((prompt, 50, prompt + 8100, 8000), 100, True) for prompt in (300, 9000)],
+        ((9000, 50, 10050, 1000, 8000), 50, True),  # of which the total has one alone
         ((1000, 10, 1510, 800), 510, True),  # the cached ones are among those of the prompt
         *[((0, 100, 5000), 2, False), ((100, None, 5000), 2, False)],
     ],
@@ -357,6 +358,7 @@ def test_a_total_tells_what_the_tokens_of_the_reply_leave_out(
 ) -> None:  # fmt: skip
     """The 8 characters of the reply are about 2 tokens; 0 tokens for them are none that count."""
     names = ("prompt_tokens", "completion_tokens", "total_tokens", "cache_read_input_tokens")
+    names += ("cache_creation_input_tokens",)
     message = {"message": {"content": "x" * 8}}
     answer = {"choices": [message], "usage": dict(zip(names, counts, strict=False))}
     monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
