@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from pytest_rageval.scenario.short_forms import ROLES, names_profile, value_at
@@ -65,7 +66,10 @@ def leave_price(tree: YamlTree, role: str, name: Any) -> None:
 
 
 def leave_price_of_profile(tree: YamlTree, profile: str, name: Any) -> None:
-    """Take the price away, as ``leave_price`` does, of a profile and of the roles that ask it."""
+    """Take the price away, as ``leave_price`` does, of a profile and of the roles that ask it.
+
+    A role with a model of its own keeps it.
+    """
     keys = value_at(tree.data, ("models", profile))
     # A profile that says no model is called as its model.
     if not isinstance(keys, dict) or keys.get("model", profile) == (name or profile):
@@ -76,6 +80,8 @@ def leave_price_of_profile(tree: YamlTree, profile: str, name: Any) -> None:
         said = section if isinstance(section, dict) else {}
         if {said.get("profile"), said.get("model")} - {None} == {profile}:
             places.append((role,))
+        elif said.get("profile") == profile and "price" in keys:
+            said.setdefault("price", deepcopy(keys["price"]))
     for place in places:
         if not _has_price_by_option(tree, place):
             tree.at(place).pop("price", None)

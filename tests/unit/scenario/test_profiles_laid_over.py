@@ -371,6 +371,11 @@ def test_a_patch_says_all_of_another_model_as_a_variant_does(tmp_path: Path) -> 
         ),
         ("judge: {model: m, price: 2}", ["judge.model=m", "judge.model=x"], {"model": "x"}),
         ("judge: paid", ["models.paid.model=x"], {"model": "x", "seed": 1}),
+        (
+            "judge: {profile: paid, model: m}",
+            ["models.paid.model=x"],
+            {"model": "m", "seed": 1, "price": 2},
+        ),
         ("judge: {profile: paid, price: 5}", ["models.paid.model=x"], {"model": "x", "seed": 1}),
         (
             "judge: paid",
