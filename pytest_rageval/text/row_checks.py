@@ -65,14 +65,17 @@ class Check:
         return self._holds(_nfc(answer), search) != self.is_not
 
     def _holds(self, answer: str, search: Search) -> bool:
+        has = _has_hidden if self.is_not else _has
         if "contains" in self.kind and self.kind != "contains-json":
             return self._is_in(answer)
         if self.kind == "regex":
             return search(self.value, answer, False)
         if self.kind == "starts-with":
-            return _has(answer, self.value, at_start=True)
+            return has(answer, self.value, at_start=True)
         if self.kind == "equals":
-            return _equals(answer, self.value)
+            is_text = self.is_not and isinstance(self.value, str)
+            seen = _seen(answer, self.value) if is_text else ()
+            return _equals(answer, self.value) or (bool(seen) and _equals(*seen))
         is_whole = self.kind == "is-json"
         values = [_json(answer)] if is_whole else _objects(answer, must_end=self.is_not)
         return any(
@@ -307,11 +310,16 @@ def _typed(text: str, kept: frozenset[str] = frozenset()) -> str:
 _WIDE: Final = {sign: chr(ord(sign) + 0xFEE0) for sign in "!,.:;?"}
 
 
-def _has_hidden(answer: str, text: str) -> bool:
+def _has_hidden(answer: str, text: str, *, at_start: bool = False) -> bool:
     """Return whether an answer has a text, also with signs that nobody sees between the letters."""
+    seen = _seen(answer, text)
+    return _has(answer, text, at_start=at_start) or (bool(seen) and _has(*seen, at_start=at_start))
+
+
+def _seen(answer: str, text: str) -> tuple[str, str] | tuple[()]:
+    """Return both without signs that nobody sees, () where the text is of these alone."""
     seen = _UNSEEN.sub("", text)
-    is_there = _has(answer, text)
-    return is_there or bool(seen.strip() and _has(_UNSEEN.sub("", answer), seen))
+    return (_UNSEEN.sub("", answer), seen) if seen.strip() else ()
 
 
 def _has(answer: str, text: str, *, at_start: bool = False) -> bool:

@@ -61,6 +61,13 @@ def test_signs_that_nobody_sees_hide_no_text(answer: str, text: str, score: floa
     assert found.scores == {"must_not_include": score}
 
 
+@pytest.mark.parametrize("check", [{"not-starts-with": "pass"}, {"not-equals": "password"}])
+def test_signs_that_nobody_sees_hide_no_beginning_and_no_whole(check: dict[str, str]) -> None:
+    row = {"answer": "pa\u200bssword", "answer_checks": [check]}
+    (found,) = run([row], ["answer_checks"]).samples
+    assert found.scores == {"answer_checks": 0.0}
+
+
 @pytest.mark.parametrize(
     ("answer", "check", "why"),
     [
