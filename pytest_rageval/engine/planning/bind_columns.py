@@ -81,6 +81,10 @@ def _refuse_doubts(
     needed = {name for metric in metrics for name in metric.info.names}
     if "acc" in with_those_read(metrics, {metric.column.name for metric in metrics}):
         needed.add("references")  # crag_score computes acc itself
+    sure = {name for metric in metrics for name in metric.info.needs | metric.info.or_needs}
+    samples = [case for case in dataset.cases if isinstance(case, Sample)]
+    if "reference_ids" not in sure and all(one.reference_citations is not None for one in samples):
+        needed.discard("reference_ids")  # citations are read in their place
     for doubt in dataset.doubts:
         if doubt.field in needed - provided:
             binding.problems.append(Problem(doubt.place, doubt.message))

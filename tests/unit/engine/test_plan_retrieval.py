@@ -74,10 +74,10 @@ def test_a_metric_that_is_called_like_a_note_may_not_fall(plan: MakePlan) -> Non
     made = plan(
         HEAD
         + "metrics: [{precision: {k: 5, name: x-p5}}]\ncompare: {run_old_path: r.txt}\n"
-        + "gates: {compare_fail: {x-p5: 0.1, x-why: ours}}\n",
+        + "gates: {compare_fail: {x-p5: 0.1, x-why: ours}, unscored: {x-p5: 0.2, x-why: ours}}\n",
         TREC,
     )
-    assert made.info.gates == {"compare_fail": {"x-p5": 0.1}}
+    assert made.info.gates == {"compare_fail": {"x-p5": 0.1}, "unscored": {"x-p5": 0.2}}
     assert "x-p5" in made.required
 
 
@@ -303,10 +303,12 @@ def test_what_a_search_returned_is_among_the_details(run: Callable[..., Any]) ->
 
 
 def test_grades_beside_ids_are_asked_about_where_citations_take_the_ids(
-    problems: Problems,
+    problems: Problems, plan: MakePlan
 ) -> None:
     """A document of grade 0 was gold."""
     row = "{answer: 'It is [1].', retrieved_ids: [d1], reference_ids: [d1, d2], relevance: [0, 2]}"
     text = f"name: s\ndataset: [{row}]\nmetrics: [source_precision]\ncitations: {{base: 1}}\n"
     (found,) = problems(text)
     assert "'relevance' has values of 0 or below" in found
+    # Where all rows say what is to be cited, the ids are not read.
+    assert plan(text.replace("{answer:", "{reference_citations: [1], answer:")).required
