@@ -249,6 +249,11 @@ def _targets(
         for prompt in used:
             parts = [provider.label, *([prompt.label] if len(used) > 1 else [])]
             label = "-".join(parts)
+            own = [part for part in parts if part not in provider.target.values()]
+            if says_key("-".join(own), tests.sure_keys):
+                why = "holds what looks like a key; it is not copied"
+                notes.add(provider.where, "label", why)
+                label = "asked"
             name = free_name(_slug(label).replace(".", "-") or "asked", names)
             try:
                 if provider.code is not None:

@@ -82,7 +82,10 @@ def _prompts(
     texts = list(_texts(str(raw), folder))
     for text, at in zip(texts, numbers, strict=False):
         if says_key(text, keys):  # not quoted
-            why = "its text holds what looks like a key; it is not copied"
+            why = (
+                "its text holds what looks like a key; it is not copied: "
+                "write another word in its place"
+            )
             notes.add(part.where, f"prompt {at}", why)
             continue
         try:

@@ -133,7 +133,10 @@ def as_text(value: Any) -> str:
 
 
 def as_json_text(value: Any) -> str:
-    """Return a value as JSON, as JavaScript writes it: no blanks, numbers in its form."""
+    """Return a value as JSON, as JavaScript writes it: no blanks, numbers in its form.
+
+    Raises TypeError for what JSON has not, as promptfoo does.
+    """
     if isinstance(value, Mapping):
         pairs = (f"{as_json_text(str(key))}:{as_json_text(part)}" for key, part in value.items())
         return f"{{{','.join(pairs)}}}"
@@ -141,7 +144,7 @@ def as_json_text(value: Any) -> str:
         return f"[{','.join(map(as_json_text, value))}]"
     if isinstance(value, float) and math.isfinite(value):
         return _number(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _number(value: float) -> str:

@@ -339,6 +339,14 @@ def test_no_key_is_in_what_a_model_is_told(read: Read) -> None:
     ]  # fmt: skip
 
 
+def test_no_label_with_a_key_is_the_name_of_a_variant(read: Read) -> None:
+    """A label, of a provider or a prompt; the name of a model is none."""
+    providers = f"[{{id: openai:g, label: 'Bot {KEY}'}}, {{id: openai:ft:{KEY}}}]"
+    found = read(f"prompts: ['{{{{q}}}}']\nproviders: {providers}\n{TESTS}")
+    assert [*found.scenario["variants"]] == ["asked", f"ft-{KEY}"]
+    assert ("bot.yaml:2", "label: holds what looks like a key; it is not copied") in found.notes
+
+
 def test_a_key_of_a_provider_is_in_no_row(read: Read) -> None:
     """[E22]"""
     provider = f"{{id: openai:gpt-4o, config: {{apiKey: {SECRET}}}}}"
