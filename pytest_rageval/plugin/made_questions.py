@@ -73,7 +73,7 @@ def _making(config: pytest.Config, run: RunSettings) -> _Making:
     if not documents.passages:
         raise misused(f"--rag-from={config.getoption('rag_from')}: no document could be read")
     search = Nearest(documents.passages, documents.short)
-    rules = Rules(asked.shares, asked.seed, known.filled)
+    rules = Rules(asked.shares, asked.seed, known.filled, known.ids)
     slots = draw_slots(documents.passages, search, asked.count, rules)
     making = _Making(asked, run, documents, known, slots, search)
     say_lines(making.drawn())

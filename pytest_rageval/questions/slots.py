@@ -8,7 +8,7 @@ be in the draw now that documents are added or changed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
@@ -42,11 +42,15 @@ class Filled:
 
 @dataclass(frozen=True)
 class Rules:
-    """How slots are drawn: the shares of the types, the seed, and the slots ``filled`` before."""
+    """How slots are drawn: the shares of the types, the seed, and the slots ``filled`` before.
+
+    ``ids`` of rows that are there are not drawn either, whatever else these rows have lost.
+    """
 
     shares: Mapping[QuestionType, float] = field(default_factory=lambda: SHARES)
     seed: int = 0
     filled: Sequence[Filled] = ()
+    ids: Collection[str] = ()
 
 
 def still_there(filled: Sequence[Filled], passages: Sequence[Passage]) -> list[Filled]:
@@ -74,7 +78,7 @@ class _Draw:
         filled = still_there(rules.filled, passages)
         self.filled = len(filled)
         """How many of the slots filled before count."""
-        self._ids = {slot.id for slot in rules.filled}
+        self._ids = {*rules.ids, *(slot.id for slot in rules.filled)}
         self._drawn = Counter(slot.type for slot in filled)
         by_digest = {passage.digest: passage for passage in passages}
         self._compared: dict[str, list[Passage]] = {}
@@ -94,7 +98,7 @@ class _Draw:
                 continue
             for kind in self._types():
                 slot = self._slot(kind, passage, part)
-                if slot is not None:
+                if slot is not None and slot.id not in self._ids:
                     self._drawn[kind] += 1
                     yield slot
                     break

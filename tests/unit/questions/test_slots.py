@@ -119,6 +119,17 @@ def test_what_was_filled_before_counts_and_the_rest_is_as_if_drawn_at_once(befor
     assert _drawn(passages, before, filled=_filled(whole[:before])) == []
 
 
+def test_an_id_that_is_there_is_not_drawn_whatever_its_row_lost() -> None:
+    """Such rows were asked for, paid, and not written, on every run."""
+    passages = _passages(3, 4)
+    search, whole = Nearest(passages), _drawn(passages, 30)
+    ids = {slot.id for slot in whole}
+    assert any(slot.type == "comparison" for slot in whole)
+    more = draw_slots(passages, search, 30, Rules(ids=ids))
+    assert more
+    assert ids.isdisjoint(slot.id for slot in more)
+
+
 def test_a_new_document_moves_nothing_that_was_filled() -> None:
     old = _passages(5, 6)
     first = _drawn(old, 20)

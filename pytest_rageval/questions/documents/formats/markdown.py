@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+import yaml
+
 from pytest_rageval.questions.documents.base import DocumentFormat, Part
 from pytest_rageval.questions.documents.cut import text_reader
 from pytest_rageval.questions.documents.lines import Line, Parts, lines_of
@@ -40,7 +42,8 @@ def markdown_parts(text: str) -> list[Part]:
 def _front_matter(lines: Sequence[Line], parts: Parts) -> int:
     """Return the index after the front matter, 0 without any; its title is a heading.
 
-    Text, too, may stand between two lines drawn across: its first line, or another, is no key.
+    Text, too, may stand between two lines drawn across: its first line, or another, is no key, and
+    it is no YAML.
     """
     if lines[0].text.rstrip() not in ("---", "+++"):
         return 0
@@ -51,7 +54,12 @@ def _front_matter(lines: Sequence[Line], parts: Parts) -> int:
     if _NO_KEY.match(next(texts, "")):
         return 0
     if ends[0] == "---" and any(_NO_YAML.match(line.text) for line in lines[1:end]):
-        return 0
+        try:
+            found = yaml.safe_load("\n".join(line.text for line in lines[1:end]))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            return 0
+        if not isinstance(found, dict):
+            return 0
     for line in lines[1:end]:
         if found := re.match(r"title\s*[:=]\s*(.+)", line.text):
             after = lines[end].end

@@ -87,6 +87,9 @@ def test_the_title_in_front_matter_stands_above_lower_headings(read: Read) -> No
         ("---\n<%* tp.file.title %>\ntitle: Kettles\n---\n", "Kettles"),
         ("---\n<!-- a -->\ntitle: Kettles\n---\n", "Kettles"),
         ('---\n{\n"title": "K"\n}\n---\n', ""),
+        ('---\n{"title": "K", "tags": [\n"a",\n"b"\n]}\n---\n', ""),
+        ("---\ntitle: Kettles\ntags: [\na,\nb\n]\n---\n", "Kettles"),
+        ('---\ntitle: Kettles\nabout: "It boils.\nTwice."\n---\n', "Kettles"),
         (
             "---\ntitle: Kettles\ntags: [\n  a\n]\nabout: >-\n  It boils.\n\n  Twice.\n---\n",
             "Kettles",
