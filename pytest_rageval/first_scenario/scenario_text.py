@@ -421,15 +421,15 @@ def step_text(scenario: str) -> str:
 
 
 def what_to_add(workflow: str, scenario: str) -> str:
-    """Return what to add to a workflow that is to run a scenario, "" if a pytest there does.
+    """Return what to add to a workflow that is to run a scenario, "" if a line there names it.
 
     A step after one that failed does not run: a command that is there can take both scenarios.
     """
     word = shell_word(scenario).replace("'", "''")
-    run = re.sub(r"(?m)(?:^|\s)#.*", "", re.sub(r"\\\n", " ", workflow))
-    commands = " ; ".join(re.findall(r"\bpytest\b[^;&|\n]*+(?!\|\| *true)", run))
-    # Not the end of another name, which is in quotes if it has spaces.
-    if re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|'')", commands):
+    run = re.sub(r"(?m)^\s*#.*", "", workflow)
+    # Not the end of another name, which is in quotes if it has spaces, nor a run that cannot fail.
+    after = r"[\w/-]|''|[^;&|\n]*\|\| *true\b"
+    if re.search(rf"(?<![\w./-]){re.escape(word)}(?!{after})", run):
         return ""
     if re.search(rf"\bpytest .*{_STRICT}", run):
         return f"write {word} into the pytest command, before {_STRICT}"

@@ -53,6 +53,8 @@ def test_a_second_scenario_joins_the_command_that_is_there() -> None:
     """A step of its own would not run after one that failed: its verdict would be missing."""
     text = workflow_text(STEP, [], "", asks=False)
     assert what_to_add(text, "my data.rageval.yaml") == ""
+    own = workflow_text(step_text("R&D.rageval.yaml"), [], "", asks=False)
+    assert what_to_add(own, "R&D.rageval.yaml") == ""
     for other in ("data.rageval.yaml", "evals/my data.rageval.yaml", "my.rageval.yaml"):
         word = shell_word(other).replace("'", "''")
         said = f"write {word} into the pytest command, before --rag-strict"
@@ -65,14 +67,16 @@ def test_a_second_scenario_joins_the_command_that_is_there() -> None:
     for mine in (
         "mine",
         "  # later: pytest a.yaml --rag-strict\n",
-        "on: {push: {paths: [a.yaml]}}\n",
-        "run: make  # pytest a.yaml\n",
         "run: pytest a.yaml || true\n",
-        "run: pytest tests && cat a.yaml\n",
     ):
         assert what_to_add(mine, "a.yaml") == step
     for mine in (
         "run: pytest -q a.yaml b.yaml # all\n",
         "run: |\n  pytest \\\n    a.yaml && true\n",
+        "run: >\n  pytest\n  a.yaml\n",
+        "run: |\r\n  pytest \\\r\n    a.yaml\r\n",
+        "run: py.test 2>&1 a.yaml; rm x || true\n",
+        "run: tox -- a.yaml\n",
+        "env: {FILES: a.yaml}\nrun: pytest $FILES\n",
     ):
         assert what_to_add(mine, "a.yaml") == ""
