@@ -78,8 +78,8 @@ class Measures:
     """The columns whose values may be judged apart from each other."""
     bare_rows: int = 0
     """How many rows have nothing in any of the columns that the metrics compare with."""
-    is_whole: bool = True
-    """Whether each row has what the metrics other than checks compare with."""
+    lacking: frozenset[str] = frozenset()
+    """The metrics other than checks for which some row has nothing to compare."""
     judged: bool = False
     """Whether the metrics are those of a model: nothing else can tell right from wrong here."""
     odd_rows: tuple[int, ...] = ()
@@ -94,8 +94,9 @@ class Measures:
         """The metrics to gate, with their least means: 1.0 for checks, which all have to pass.
 
         Answers and a search have a gate each: a good search would fill up the mean of wrong
-        answers. Not where rows lack one of them: they would be errors of its gate. ``coverem`` and
-        ``acc``, of which one may take wrong answers for right, always have one each.
+        answers. Where rows lack one of the two, they would be errors of its gate, and the weighted
+        score has one in its place. ``coverem`` and ``acc``, of which one may take wrong answers for
+        right, always have one each.
         """
         if {*self.metrics} <= {*self.of_answers.metrics}:
             return ((self.metrics[0], 0.5),)
@@ -104,24 +105,32 @@ class Measures:
             return checks
         compared = [name for name in _GATED if name in self.metrics]
         compared = compared or [name for name in self.metrics if name == "f1"]
-        if self.is_whole and _SEARCH[0] in self.metrics and (compared or checks):
-            gated = [*compared, _SEARCH[0]]
-        else:
-            gated = compared if len(compared) > 1 else ["weighted_score"]
-        return (*((name, 0.5) for name in gated), *checks)
+        weighted = ["weighted_score"]
+        gated = compared if len(compared) > 1 else weighted
+        if _SEARCH[0] in self.metrics and (compared or checks):
+            of_search = weighted if _SEARCH[0] in self.lacking else [_SEARCH[0]]
+            gated = [*(compared if self.lacking.isdisjoint(compared) else gated), *of_search]
+        return (*dict.fromkeys((name, 0.5) for name in gated), *checks)
+
+    @property
+    def may_hide(self) -> str:
+        """What to know where the weighted score has a gate and some rows lack metrics, or ""."""
+        is_filled = not {*_SEARCH, *_CHECKS}.isdisjoint(self.metrics) and self.lacking
+        if is_filled and "weighted_score" in dict(self.gates):
+            return "Not all rows have all metrics: a high one may hide a low one."
+        return ""
 
     @property
     def about_gates(self) -> tuple[str, ...]:
         """What to know of these gates: lines of a comment."""
-        gated = dict(self.gates)
-        if "recall@5" in gated:
+        if self.may_hide:
+            return (self.may_hide,)
+        if "recall@5" in dict(self.gates):
             return (
                 "A gate each: a good search does not make up for wrong answers. Set them a little",
                 "below what a whole run gives: right answers in other words have a middling f1.",
             )
-        is_filled = not {*_SEARCH, *_CHECKS}.isdisjoint(self.metrics) and not self.is_whole
-        is_one = is_filled and "weighted_score" in gated
-        return ("Not all rows have all metrics: a high one may hide a low one.",) * is_one
+        return ()
 
     @property
     def gates_of_groups(self) -> dict[str, float]:
@@ -141,9 +150,8 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
     is_answered = "answer" in mapped.fields or "answer" in found.asks
     more = of_answers(table, mapped, is_answered=is_answered, is_asked=bool(found.asks))
     bare = _bare_rows(table, mapped, found.metrics, more.refused)
-    counts = (count for name, count in covered(table, mapped, found) if name not in CHECK_FIELDS)
-    is_whole = all(count == table.rows for count in counts)
-    return _with(replace(found, bare_rows=bare, is_whole=is_whole), more)
+    lacking = frozenset(one for one, count in covered(table, mapped, found) if count < table.rows)
+    return _with(replace(found, bare_rows=bare, lacking=lacking.difference(CHECK_FIELDS)), more)
 
 
 def _with(found: Measures, more: OfAnswers) -> Measures:
@@ -222,6 +230,8 @@ def covered(table: Table, mapped: Mapped, measures: Measures) -> list[tuple[str,
     for name in measures.metrics:
         fields = [one for one in needs.get(name, ("references", "answer")) if one in mapped.fields]
         cells = [table[mapped.fields[one].column].cells for one in fields]
+        if name in _SEARCH and fields[1:]:  # a search that found nothing, [], has its score
+            cells[1] = table.given(mapped.fields[fields[1]].column)
         full = sum(all(cell is not None for cell in row) for row in zip(*cells, strict=True))
         counts.append((name, full))
     return counts

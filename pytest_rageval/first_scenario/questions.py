@@ -97,7 +97,9 @@ def ask_if_open(
         raise undecided(shown, mapped.doubt, columns, choices=ways)
     if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
         other = _of_judgements(table, shown) or _of_messages(table)
-        ways = [] if other else [*_offers(table, mapped, "question", "the question", works)]
+        asked = [(why, way) for why, way in mapped.notes if way and way.field == "question"]
+        ways = [_noted(why, way) for why, way in asked if works(way)]
+        ways = [] if other else [*ways, *_offers(table, mapped, "question", "the question", works)]
         raise undecided(shown, other or "no column looks like questions", columns, choices=ways)
     has_both = {"answer", "contexts"} <= mapped.fields.keys()
     if not mapped.has_gold and not has_both and not _needs_no_gold(table, mapped):

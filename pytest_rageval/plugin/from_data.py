@@ -243,6 +243,7 @@ def _found(proposal: Proposal) -> list[str]:
     covers = covered(table, proposal.mapped, proposal.measures)
     shares = ", ".join(f"{name} {count}" for name, count in covers)
     lines += ["", f"rows with what a metric needs, of {table.rows}: {shares}"]
+    lines += filter(None, [proposal.measures.may_hide])
     return [*lines, "", _trial(proposal)]
 
 

@@ -73,6 +73,13 @@ OF_THE_SERVER = {
     "no id in 'gold ids' is ever found in 'hits'; to take it nevertheless: --rag-set=x.y=z": (
         "'gold ids' 中的 id 从未出现在 'hits' 中；如仍要采用：--rag-set=x.y=z"
     ),
+    "no id in 'gold ids' is ever found in 'hits': remove recall@5, mrr and its gate, or make the "
+    "ids alike": (
+        "'gold ids' 中的 id 从未出现在 'hits' 中：请去掉 recall@5、mrr 及其门禁，或统一两者的 id"
+    ),
+    "'chat[-2].content' is no person's message in row 7; to take it nevertheless: --rag-set=x.y": (
+        "第 7 行的 'chat[-2].content' 不是用户的消息；如仍要采用：--rag-set=x.y"
+    ),
     "'reply' is blank in 2 of 5 rows: 'answer' may be the right answer, or what a system said": (
         "5 行中有 2 行的 'reply' 为空：'answer' 可能是参考答案，也可能是系统的回答"
     ),

@@ -203,6 +203,11 @@ class Table:
         known = next((column for column in self.columns if column.name == name), None)
         return known or Column(name, tuple(_cell_at(row, name) for row in self.fields))
 
+    def given(self, name: str) -> tuple[Any, ...]:
+        """Return the cells of a column, an empty list as it is, which is blank elsewhere."""
+        cells = (_at(row, name) for row in self.fields)
+        return tuple(cell if cell == [] else _cell(cell) for cell in cells)
+
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
     """Yield each column of the rows; parts of objects, and the last turns of chats, are columns.
@@ -241,19 +246,31 @@ def _asks(name: str) -> bool:
 _ROLES: Final = ("role", "speaker", "from", "type")
 _SAID: Final = ("content", "text", "value")
 _OF_PEOPLE: Final = frozenset({"user", "human"})
-_OF_OTHERS: Final = frozenset({"system", "developer", "tool", "function"})
+_OF_PROMPTS: Final = frozenset({"system", "developer"})
+_OF_OTHERS: Final = _OF_PROMPTS | {"tool", "function"}
 _OF_SYSTEMS: Final = frozenset({"assistant", "ai", "model", "agent", "gpt", "bot", "chatbot"})
 
 
 def _turns_of(column: Column) -> Iterator[Column]:
     """Yield the last question of chat messages, and the answer after it where all have one.
 
-    A place where a message of any chat is not a person's has no questions.
+    A place where a message of any chat is not a person's has no questions. Where no chat has a
+    person's message, the last one of a system is the question.
 
     >>> chat = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "You."}]
     >>> [(turn.name, turn.cells) for turn in _turns_of(Column("chat", (chat,)))]
     [('chat[-2].content', ('Who?',)), ('chat[-1].content', ('You.',))]
     """
+    yield from (turn for turn, odd in _places_of(column) if not odd)
+
+
+def odd_turns_of(column: Column) -> Iterator[tuple[str, int]]:
+    """Yield the place of questions with a message that is no person's, and its first row."""
+    yield from ((turn.name, odd[0]) for turn, odd in _places_of(column) if odd)
+
+
+def _places_of(column: Column) -> Iterator[tuple[Column, list[int]]]:
+    """Yield the places of questions and answers, and the rows whose question is no person's."""
     chats = [cell for cell in column.filled if _is_chat(cell)]
     if not chats or len(chats) < len(column.filled):
         return
@@ -261,11 +278,17 @@ def _turns_of(column: Column) -> Iterator[Column]:
     has_answer = {_has_role(chat[-1], _OF_SYSTEMS) for chat in chats}
     if len(has_answer) > 1 or (True in has_answer and min(map(len, chats)) == 1):
         return  # some end with the question: no path leads to all of them
+    of_nobody = not any(_has_role(turn, _OF_PEOPLE) for chat in chats for turn in chat)
     for place in (-2, -1) if True in has_answer else (-1,):
         turn = "answer" if place == -1 and True in has_answer else "question"
-        if turn == "answer" or all(_has_role(chat[place], _OF_PEOPLE) for chat in chats):
-            cells = (_cell(cell[place].get(said)) if cell else None for cell in column.cells)
-            yield Column(f"{column.name}[{place}].{said}", tuple(cells), turn)
+        people = _OF_PEOPLE | _OF_PROMPTS if of_nobody and place == -1 else _OF_PEOPLE
+        cells = (_cell(cell[place].get(said)) if cell else None for cell in column.cells)
+        odd = [
+            row
+            for row, cell in enumerate(column.cells, 1)
+            if cell and turn == "question" and not _has_role(cell[place], people)
+        ]
+        yield Column(f"{column.name}[{place}].{said}", tuple(cells), turn), odd
 
 
 def _is_chat(cell: Any) -> bool:
@@ -290,12 +313,16 @@ def _flat(row: Mapping[str, Any], before: str = "", depth: int = _DEPTH) -> Iter
 
 
 def _cell_at(row: Mapping[str, Any], name: str) -> Any:
+    return _cell(_at(row, name))
+
+
+def _at(row: Mapping[str, Any], name: str) -> Any:
     path = path_in(name)
     if path is None or name in row:
-        return _cell(row.get(name))
+        return row.get(name)
     root = path.root or ""
     try:
-        return _cell(path.pick({**row, root: _cell(row.get(root))}))
+        return path.pick({**row, root: _cell(row.get(root))})
     except LostPathError:
         return None
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.cells import BadValueError
 from pytest_rageval.datasets.id_cells import reference_ids, retrieved_ids
 from pytest_rageval.datasets.proposer.answers import Answers
-from pytest_rageval.datasets.proposer.columns import Column, Table
+from pytest_rageval.datasets.proposer.columns import Column, Table, odd_turns_of
 from pytest_rageval.datasets.proposer.draft import (
     AS_SAID,
     DOCUMENTS,
@@ -103,6 +103,7 @@ def map_columns(
         draft.systems = tuple(systems)
     for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
+    draft.note_odd_turns()
     draft.take_yes_and_no()
     draft.take_nuggets()
     if is_answered:
@@ -131,6 +132,12 @@ def map_columns(
 @dataclass
 class _Fields(Answers):
     """The fields beside answers and gold: contexts, ids, documents, labels."""
+
+    def note_odd_turns(self) -> None:
+        """Say which message keeps a place of the chats from being the questions."""
+        for column in self.table.columns if "question" not in self.fields else ():
+            for place, row in odd_turns_of(column):
+                self._note(f"{place!r} is no person's message in row {row}", "question", place)
 
     def take_yes_and_no(self) -> None:
         """Take yes and no as gold as the reader does: under a documented name, without others."""
@@ -181,7 +188,7 @@ class _Fields(Answers):
     def _tells_apart(self, column: str) -> bool:
         cells = self.table[column]
         if snake_case(column.rpartition(".")[2]) in _DEGREES and cells.is_number:
-            return len(cells.distinct) > 1 and not {"0", "0.0", "false"}.isdisjoint(cells.distinct)
+            return len(cells.distinct) > 1 and any(map(_is_none, cells.distinct))
         return cells.are_flags and len(cells.distinct) == 2
 
     def take_aliases(self) -> None:
@@ -205,6 +212,7 @@ class _Fields(Answers):
         if {_are_found(one, two) for one, two in pairs} - {None} == {False}:
             why = f"no id in {wanted.column!r} is ever found in {found.column!r}"
             if wanted.why == Surely.DOCUMENTED.why:
+                why = f"{why}: remove recall@5, mrr and its gate, or make the ids alike"
                 self.notes.append((why, None))
                 return
             del self.fields["reference_ids"]
@@ -264,6 +272,13 @@ class _Fields(Answers):
 
     def _may_name_documents(self, column: Column) -> bool:
         return bool(column.filled) and not column.is_list and column.typical_length < 200
+
+
+def _is_none(grade: str) -> bool:
+    try:
+        return float(grade) <= 0
+    except ValueError:
+        return grade == "false"
 
 
 def _are_found(found: Any, wanted: Any) -> bool | None:

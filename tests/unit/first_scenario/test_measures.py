@@ -15,7 +15,7 @@ ROW = {"question": "How long do refunds take?", "reference": "five days"}
 
 
 def measures(*rows: Mapping[str, Any]) -> Measures:
-    table = Table(tuple(columns_of(rows)), len(rows), ())
+    table = Table(tuple(columns_of(rows)), len(rows), (), rows)
     return measures_for(table, map_columns(table, "data", {}))
 
 
@@ -169,8 +169,12 @@ def test_a_row_without_what_a_gate_needs_is_no_error_of_it() -> None:
     """Such a row has a weighted_score by its search alone, and a comment says so."""
     row = {**ROW, "answer": "five", "relevant_ids": ["a"], "retrieved_ids": ["a"]}
     found = measures(row, {**row, "reference": None})
-    assert found.gates == (("weighted_score", 0.5),)
+    assert found.gates == (("weighted_score", 0.5), ("recall@5", 0.5))
     assert found.about_gates == ("Not all rows have all metrics: a high one may hide a low one.",)
+    for name in ("relevant_ids", "retrieved_ids"):
+        found = measures(row, {**row, name: None})
+        assert found.gates == (("f1", 0.5), ("weighted_score", 0.5))
+    assert measures(row, {**row, "retrieved_ids": []}).gates == (("f1", 0.5), ("recall@5", 0.5))
     bare = {"question": "Who?", "answer": "you", "reference": None}
     assert measures({**ROW, "answer": "five"}, bare).about_gates == ()
 

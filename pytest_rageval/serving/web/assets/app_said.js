@@ -116,6 +116,8 @@ RUN_WORDS.unshift(
   [/^('.+?') is filled in (\d+) of (\d+) rows only, and rows without it would be skipped/, "$3 行中只有 $2 行填写了 $1，没有填写的行会被跳过"],
   [/^('.+?') holds wrong passages, too \(see ('.+?')\)/, "$1 中也有错误的段落（见 $2）"],
   [/^no id in ('.+?') is ever found in ('.+?')(?=；|$)/, "$1 中的 id 从未出现在 $2 中"],
+  [/^no id in ('.+?') is ever found in ('.+?'): remove recall@5, mrr and its gate, or make the ids alike$/, "$1 中的 id 从未出现在 $2 中：请去掉 recall@5、mrr 及其门禁，或统一两者的 id"],
+  [/^('.+?') is no person's message in row (\d+)(?=；|$)/, "第 $2 行的 $1 不是用户的消息"],
   [/^more right answers, by its name$/, "更多正确答案，依列名"],
   [/^different where it is filled$/, "凡填写处都不同"],
   [/^the documents to find: it repeats for different questions$/, "应检索到的文档：不同的问题有相同的值"],

@@ -526,6 +526,8 @@ def test_lists_of_answers_are_the_gold() -> None:
         {"passages.is_selected": ([0, 1], [1, 0], [0, 1])},
         {"context": ([{"text": SAID[0]}], [{"text": SAID[1], "is_selected": 0}], SAID[2])},
         {"relevance": (0, 2, 3)},
+        {"relevance": (-1, 2, 3)},
+        {"relevance": ("0.00", "2", "3")},
         {"grade": ("3", "1", "0")},
     ],
 )
@@ -577,6 +579,27 @@ def test_the_last_question_of_chat_messages(
     found = mapped(rows)
     assert getattr(found.fields.get("question"), "column", None) == question
     assert {way.column for way in found.ways} == ({answer} if answer else set())
+    noted = [why for why, _ in found.notes]
+    assert ["is no person's message in row 1" in why for why in noted] == [True] * (not question)
+
+
+def test_one_turn_of_a_tool_is_named_and_a_prompt_alone_is_the_question() -> None:
+    """Questions of all rows went in silence; evals of OpenAI have prompts of a system alone."""
+
+    def chat(*roles: str) -> list[dict[str, str]]:
+        return [{"role": role, "content": f"Is it {role}?"} for role in roles]
+
+    usual, odd = chat("user", "assistant"), chat("user", "assistant", "tool", "assistant")
+    found = mapped([{"chat": usual}, {"chat": odd}, {"chat": usual}])
+    assert [(why, way.column if way else "") for why, way in found.notes] == [
+        (
+            "'chat[-2].content' is no person's message in row 2; to take it nevertheless",
+            "chat[-2].content",
+        )
+    ]
+    evals = mapped([{"input": chat("system"), "ideal": "a"}, {"input": chat("developer")}])
+    assert evals.fields["question"].column == "input[-1].content"
+    assert "question" not in mapped([{"input": chat("system")}, {"input": chat("user")}]).fields
 
 
 @pytest.mark.parametrize(
@@ -754,8 +777,8 @@ def test_ids_are_held_against_each_other_as_they_are_read(
     assert ("reference_ids" not in of(**rows, gold_id=expected)) == is_other
     documented = mapped(rows_of({**rows, "reference_ids": expected}))
     assert "reference_ids" in documented.fields  # a search that finds nothing
-    said = [("no id in 'reference_ids' is ever found in 'retrieved_doc_ids'", None)]
-    assert list(documented.notes) == (said if is_other else [])
+    said = ["no id in 'reference_ids' is ever found in 'retrieved_doc_ids': remove recall@5"]
+    assert [why.partition(",")[0] for why, _ in documented.notes] == (said if is_other else [])
 
 
 def test_checks_in_an_object_of_their_own() -> None:
