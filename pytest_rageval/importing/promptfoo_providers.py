@@ -248,6 +248,7 @@ def note_rest(
 ) -> None:
     """Note the keys of a provider's config that are not ``known``."""
     if "apiKey" in config and _key_variable(config) is None:
+        known = {*known, "apiKey"}
         notes.add(
             part.where,
             f"provider {_named(name)}: apiKey",

@@ -593,3 +593,14 @@ def test_comments_are_true_of_the_scenario_that_is_written(
     said = [line[2:] for line in lines if re.match("# (A row|answer|must|Each)", line)]
     assert said == comments
     assert "# A test passes when each of its scores reaches its threshold." in lines
+
+
+def test_a_key_of_echo_is_listed_once(read: Read) -> None:
+    """As not copied; it was also a key without a counterpart."""
+    found = read(
+        "prompts: ['{{q}}']\nproviders: [{id: echo, config: {apiKey: sk-1}}]\n"
+        "tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]\n"
+    )
+    assert [what.split(";")[0] for _, what in found.notes] == [
+        "provider 'echo': apiKey: is not copied"
+    ]
