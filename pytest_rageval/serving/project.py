@@ -146,13 +146,15 @@ class Project:
         by_folder: dict[Path, list[int]] = {}
         for at, one in enumerate(found):
             base = self.paths.run_base(one.output_dir)
-            for folder in {base / run_folder(title) for title in one.titles}:
+            # That of the name, too: what compares variants is there.
+            for folder in {base / run_folder(title) for title in {one.name, *one.titles} if title}:
                 by_folder.setdefault(folder, []).append(at)
-        checked = list(found)
+        checked, files = list(found), [one.path.resolve() for one in found]
         for same in by_folder.values():
-            for at in same if len(same) > 1 else ():
-                other = next(found[index].shown for index in same if index != at)
-                checked[at] = replace(found[at], problem=_SHARED.format(found[at], other))
+            for at in same:
+                others = [found[index].shown for index in same if files[index] != files[at]]
+                if others:
+                    checked[at] = replace(found[at], problem=_SHARED.format(found[at], others[0]))
         return checked
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:

@@ -56,8 +56,22 @@ def test_long_names_are_cut_in_messages() -> None:
     assert len(refusal("x" * 10_000, ["y" * 10_000])) < 300
 
 
-def test_each_of_two_equal_entries_has_the_problem() -> None:
-    root = Path("project")
-    entry = ScenarioEntry(root / "a.yaml", "a.yaml", "qa")
-    checked = Project("python", root, (), RunPaths(root, root))._checked([entry, entry])
-    assert [one.problem is None for one in checked] == [False, False]
+@pytest.mark.parametrize(
+    ("other", "variants", "is_good"),
+    [
+        ("b.yaml", (), False),
+        ("b.yaml", ("x", "y"), False),  # the folder that compares its variants
+        ("link.yaml", (), True),
+    ],
+)
+def test_each_of_two_equal_entries_has_the_problem_but_not_a_link(
+    tmp_path: Path, other: str, variants: tuple[str, ...], is_good: bool
+) -> None:
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "a.yaml")
+    given = [("a.yaml", variants and ("a", "b")), (other, variants)]
+    entries = [
+        ScenarioEntry(tmp_path / name, name, "qa", variants=of_file) for name, of_file in given
+    ]
+    paths = RunPaths(tmp_path, tmp_path)
+    checked = Project("python", tmp_path, (), paths)._checked(entries)
+    assert [one.problem is None for one in checked] == [is_good, is_good]
