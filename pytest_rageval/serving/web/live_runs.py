@@ -170,6 +170,7 @@ class LiveRuns:
         self._reserved: str | None = None
         self._waiting: deque[tuple[Job, Widen]] = deque()
         self._going: asyncio.Task[None] | None = None
+        self._batch: set[str] = set()
         self._ended: dict[str, tuple[LiveRun, str]] = {}
         self._seen_s: dict[tuple[str, str], float] = {}
         self._is_closed = False
@@ -225,12 +226,15 @@ class LiveRuns:
         """Start runs, one after the other, whatever the verdict of each; refused like one."""
         self.refuse_second()
         self._waiting.extend(jobs)
+        self._batch.clear()
         if self._going is None or self._going.done():  # else it goes on with these
             self._going = asyncio.create_task(self._go_on())
 
     async def _go_on(self) -> None:
         while self._waiting:
-            await self._begin(*self._waiting.popleft()).ended()
+            run = self._begin(*self._waiting.popleft())
+            self._batch.add(run.id)
+            await run.ended()
 
     def _begin(self, job: Job, widen: Widen) -> LiveRun:
         self._note_ended()  # also of those that are forgotten now
@@ -261,15 +265,16 @@ class LiveRuns:
         return kept[run]
 
     async def stop(self, run: str) -> None:
-        """Stop what runs, ``run`` or one that came after it, and start none of those that wait.
+        """Stop ``run``, or the one that came after it in *Run all*; start none of those that wait.
 
-        Refused (409) where nothing runs or waits, unless ``run`` was stopped before.
+        Refused (409) where neither runs nor one of them waits, unless ``run`` was stopped before.
         """
         found = self.find(run)
         if found.is_stopped and found.has_ended:
             return
         going = next((one for one in self._runs.values() if not one.has_ended), None)
-        if going is None and not self._waiting:
+        is_left = bool(self._waiting) if going is None else going.id in self._batch
+        if found is not going and not (found.id in self._batch and is_left):
             raise Refused(409, "nothing to stop: the run has ended")
         self._waiting.clear()
         if going is not None:

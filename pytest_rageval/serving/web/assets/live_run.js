@@ -114,7 +114,7 @@ async function stopRun(app) {
     await ask(api("runs", live.run), { method: "DELETE" });
   } catch (refusal) {
     live.isStopping = false;
-    if (!isForAll(app, refusal)) app.warn(refusal.message);
+    if (!isForAll(app, refusal)) app.warn(serverSaid(refusal.message));
     updateProgress(app, live);
   }
 }
@@ -124,8 +124,11 @@ function runSection(app) {
   if (live !== null && live.end === null) return section("run", progressView(app, live));
   const { unread } = app.entry;
   const ended = hasVariants(app) ? variantsOutcome(app, live) : outcomeView(app, live);
-  const outcome = live === null && unread ? notice(given(serverSaid(unread))) : ended;
-  return section("run", variantChoice(app), runButton(app), runProblem(app), outcome);
+  const isUnread = live === null && unread;
+  const lost = isUnread ? notice(given(serverSaid(unread))) : null;
+  // Without variants there is no run to show.
+  const outcome = isUnread && !hasVariants(app) ? null : ended;
+  return section("run", variantChoice(app), runButton(app), runProblem(app), lost, outcome);
 }
 
 function runButton(app) {
