@@ -24,6 +24,7 @@ IDLE_S: Final = 60.0
 """How long a connection may stay open without a whole request."""
 
 _BACKLOG = 64
+_FIRST_FREE = 1024  # those below are for administrators
 # How long requests that are being answered may go on when the server ends.
 _LAST_S = 2.0
 
@@ -50,7 +51,8 @@ def _bound(port: int) -> socket.socket:
         listener.close()
         what, hint = "the port is taken", "end what uses it"
         if error.errno == errno.EACCES:
-            what, hint = "you may not use this port", "take one above 1023"
+            what = "you may not use this port"
+            hint = "take one above 1023" if port < _FIRST_FREE else "take another"
         text = f"{what} ({error.strerror}); {hint}, or write --rag-serve=0 for any free port"
         problem = Problem(f"--rag-serve={port}", text)
         raise OptionError([problem]) from error

@@ -9,6 +9,7 @@ import secrets
 import unicodedata
 from collections.abc import AsyncIterator, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -115,16 +116,21 @@ def _walk(root: Path) -> Iterator[Path | None]:
     """Yield files below the root: none that is hidden, installed, or reached by a link.
 
     None of them is deeper than 8 folders, and the folder in which 20,000 files have been seen is
-    the last; a None stands for what is left out so.
+    the last; a None stands for what is left out so. Deeper ones that are no data lack nowhere.
     """
-    seen = 0
+    seen, looked = 0, count()
     for folder, names, files in os.walk(root):
         here = Path(folder)
         deep = len(here.relative_to(root).parts) >= _DEEPEST
         names[:] = sorted(name for name in names if _is_own(here / name))
-        if deep and names:
+        if deep:
+            below = (path for name in names for path in _walk(here / name))
+            lacking = (
+                not path or _format_of(path.name) or next(looked) > _MOST_SEEN for path in below
+            )
+            if any(lacking):
+                yield None
             names.clear()
-            yield None
         for name in sorted(files):
             seen += 1
             path = here / name

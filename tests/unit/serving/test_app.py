@@ -26,7 +26,10 @@ def test_it_ends_when_it_is_asked_to_or_the_terminal_is_closed(sent: signal.Sign
     asyncio.run(main())
 
 
-def test_a_port_that_the_user_may_not_use_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("port", "hint"), [(80, "take one above 1023"), (8000, "take another")])
+def test_a_port_that_the_user_may_not_use_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, port: int, hint: str
+) -> None:
     """Nobody uses it, so there is nothing to end."""
 
     class Forbidden(socket.socket):
@@ -34,5 +37,5 @@ def test_a_port_that_the_user_may_not_use_is_not_taken(monkeypatch: pytest.Monke
             raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(socket, "socket", Forbidden)
-    with pytest.raises(OptionError, match=r"may not use this port \(Permission denied\); take one"):
-        _bound(80)
+    with pytest.raises(OptionError, match=rf"may not use this port \(Permission denied\); {hint},"):
+        _bound(port)

@@ -36,6 +36,7 @@ def test_a_name_has_no_brackets() -> None:
         (["a.csv", "b/c.jsonl", "d.txt"], 2, True),
         ([f"{at}.csv" for at in range(301)], 300, False),
         (["a.csv", "1/2/3/4/5/6/7/8/9/a.csv"], 1, False),
+        (["a.csv", "1/2/3/4/5/6/7/8/9/a.java"], 1, True),
     ],
 )
 def test_a_list_of_data_files_says_whether_it_is_cut(
