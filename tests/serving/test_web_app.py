@@ -579,15 +579,18 @@ def test_two_scenarios_of_one_name_are_not_run(app: WebClient) -> None:
     assert app.send("POST", f"/api/scenarios/{a['id']}/runs", {}).status == 400
 
 
+@pytest.mark.parametrize(
+    "typed", [("--rag-metric-weight", "f1=3"), ("--rag-set", "metric_weights={f1: 3}")]
+)
 def test_a_scenario_that_was_read_is_not_run_into_the_folder_of_a_newer_namesake(
-    tmp_path: Path,
+    tmp_path: Path, typed: tuple[str, str]
 ) -> None:
     """Nor has it a last run. Weights typed for the server are none of a file."""
     write(tmp_path, "pytest.ini", "[pytest]\n")
     text = f"name: one\ndataset: {json.dumps(ROWS)}\nmetrics: [em, f1]\n"
     path = write(tmp_path, "one.rageval.yaml", text)
     evaluate(path, write_to=tmp_path / ".rageval")
-    with served(tmp_path, "--rag-metric-weight", "f1=3") as client:
+    with served(tmp_path, *typed) as client:
         scenario = client.scenario("one")
         read = client.get(f"/api/scenarios/{scenario}")
         assert [one["weight"] for one in read["outline"]["metrics"]] == [1, 3]

@@ -342,10 +342,10 @@ def _read_whole(body: dict[str, Any], figures: dict[str, Any], path: Path) -> Se
         weights = inspect_scenario(path)[0].scenario.metric_weights
     except ScenarioError:  # said when it is run or written
         return settings
-    if weights:
-        return settings
     # What was typed where the server was started is a weight of each run, and none of the file.
     typed = figures["overridden"]
+    if weights or "metric_weights" in typed:
+        return settings
     metrics = [one for one in figures["metrics"] if f"metric_weights.{one['name']}" not in typed]
     return settings.with_all_weights(metrics)
 

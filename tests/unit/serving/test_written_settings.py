@@ -48,7 +48,6 @@ def outline(gates: dict[str, Any]) -> dict[str, Any]:
         "groups": [],
         "overridden": [],
     }
-    empty["overridden"] = []
     counts = {"name": "s", "output_dir": None, "samples": 1, "invalid": 0}
     documents: dict[str, Any] = {"doc_weights": {}, "docs": {"a.pdf": 1}}
     rest = {"weighted_threshold": None, "gates": gates}
