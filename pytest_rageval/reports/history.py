@@ -35,6 +35,7 @@ _DATABASE: Final = "history.sqlite"  # what earlier versions kept
 _BUSY_S: Final = 5.0
 _KEPT_POINTS: Final = 10_000
 _LISTED: Final = 10
+_CURE: Final = "delete such a folder, or move it away"
 
 _COUNTS: Final = (
     "samples", "ran", "scored", "passed", "failed", "error", "skipped", "xfailed", "invalid",
@@ -135,7 +136,7 @@ def _unread(base: Path, folders: Iterable[str]) -> list[str]:
 def left_out(folders: Sequence[str]) -> str:
     """Return the remark about runs that cannot be read."""
     shown = listed(folders, _LISTED)
-    return f"left out: {shown}: results.json is cut off, or of another version"
+    return f"left out: {shown}: results.json is cut off, or of another version; {_CURE}"
 
 
 def _all_folders(base: Path) -> list[str]:

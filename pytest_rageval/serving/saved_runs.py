@@ -67,7 +67,8 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
     other name, and for ``latest`` and ``previous`` where a newer run cannot be read.
     """
     home = base / run_folder(scenario)
-    runs = [point.folder.rpartition("/")[2] for point in trend_of(base, scenario)][::-1]
+    points = trend_of(base, scenario)[::-1]
+    runs = [Path(point.folder).name for point in points]
     files = {path.stem: path for path in sorted((baselines or home / "baselines").glob("*.json"))}
     newest = dict(zip((LATEST, PREVIOUS), runs, strict=False))
     if name not in runs and name not in newest and folder_name(name) in files:
@@ -75,7 +76,8 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
     known, by_age = [*runs, *files, *newest], (LATEST, PREVIOUS)
     found = name if name in by_age else pick("run", name, known, begins=True)
     # Another run may be meant where one that is newer cannot be read.
-    if found in by_age and (unread := unread_since(base, scenario, newest.get(found, ""))):
+    ids = dict(zip(by_age, (point.run_id for point in points), strict=False))
+    if found in by_age and (unread := unread_since(base, scenario, ids.get(found, ""))):
         hint = "a run that can be read is named by its id"
         raise UserError([Problem("", f"run {found!r}: {left_out(unread)}; {hint}")])
     found = pick("run", found, known, begins=True)

@@ -15,7 +15,7 @@ import pytest
 from chromium import PHONE, violations
 from web_client import WebClient, served
 
-from pytest_rageval import evaluate
+from pytest_rageval import evaluate, evaluate_variants
 from pytest_rageval.model import RunInfo
 from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.scenario.overrides import Override
@@ -366,7 +366,7 @@ def test_one_variant_alone_decides_no_gate_between_them(open_app: Callable[..., 
     page.get_by_role("checkbox", name="dense").uncheck()
     assert run_again.is_disabled()
     page.reload()
-    page.get_by_text("These ran again since the ranking: dense").wait_for(timeout=RUN_MS)
+    page.get_by_text("Their last runs are not those of the ranking: dense").wait_for(timeout=RUN_MS)
 
 
 def option(page: Any, variant: str) -> str:
@@ -816,11 +816,18 @@ def test_what_is_left_out_or_refused_is_said(windows: Any, tmp_path: Path) -> No
         evaluate(path, write_to=tmp_path / ".rageval")
     newest = (tmp_path / ".rageval/bot/latest").resolve()
     (newest / "results.json").write_text("{", "utf-8")
+    both = tmp_path / "duo.rageval.yaml"
+    both.write_text(
+        path.read_text("utf-8").replace("bot", "duo") + "variants: {x: , y: }\n", "utf-8"
+    )
+    evaluate_variants(both, write_to=tmp_path / ".rageval")
+    (tmp_path / ".rageval/duo/x/latest/results.json").write_text("{", "utf-8")
     windows.watch.problems.clear()
     with served(tmp_path) as client:
         page = windows.window()
         page.goto(client.url)
         said = f"left out: bot/{newest.name}: results.json is cut off, or of another version"
+        said += "; delete such a folder, or move it away"
         assert said in item_of(page, "bot").locator(".standing").inner_text()
         assert "undecided" in item_of(page, "bot").locator(".standing").inner_text()
         refusal = {"error": "a run is going on: wait for it, or stop it"}
@@ -831,6 +838,10 @@ def test_what_is_left_out_or_refused_is_said(windows: Any, tmp_path: Path) -> No
         assert "a run is going on" in said_of(page, "#warning")
         item_of(page, "bot").get_by_role("link").click()
         page.locator("#run .notice", has_text=said).wait_for(timeout=RUN_MS)
+        page.locator(".back").click()
+        item_of(page, "duo").get_by_role("link").click()
+        page.locator("#run [data-variant=y]").wait_for(timeout=RUN_MS)
+        assert "left out: duo/x/" in page.locator("#run .notice").first.inner_text()
         page.locator(".back").click()
         page.get_by_role("link", name="A scenario from a file").click()
         page.locator("#file-choice select").select_option("golden.csv")

@@ -134,6 +134,10 @@ def test_a_run_that_cannot_be_read_is_named(scenario: Project, run: Run) -> None
     path.write_bytes(path.read_bytes()[:300])
     shown = scenario.pytest("--rag-history")
     shown.stdout.fnmatch_lines(
-        ["qa: 1 run", f"left out: qa/{first.name}: results.json is cut off, or of another version"]
+        [
+            "qa: 1 run",
+            f"left out: qa/{first.name}: results.json is cut off, or of another version; "
+            "delete such a folder, or move it away",
+        ]
     )
     assert second.name in shown.stdout.str()

@@ -73,7 +73,7 @@ class RunStore:
     def _standing(self, entry: ScenarioEntry, runs: Mapping[str, list[RunPoint]]) -> dict[str, Any]:
         base, titles = self.base(entry), () if entry.has_namesake else entry.titles
         points = [runs[title][-1] if title in runs else None for title in titles]
-        since = [Path(point.folder).name if point is not None else "" for point in points]
+        since = [point.run_id if point is not None else "" for point in points]
         unread = [unread_since(base, *one) for one in zip(titles, since, strict=True)]
         lost = [folder for folders in unread for folder in folders]
         ran_at = max((point.started_at for point in points if point is not None), default=None)
@@ -135,17 +135,17 @@ class RunStore:
         newer = [
             variant
             for variant, title in zip(entry.variants, entry.titles, strict=True)
-            if title in last and _is_other(last[title], found["runs"].get(variant), found)
+            if title in last and _is_other(last[title], variant, found)
         ]
         has_page = file_inside(folder / SIDE_BY_SIDE, self.base(entry)) is not None
         page = f"/runs/{entry.id}/{SIDE_BY_SIDE}" if has_page else None
         return {"gate": gate, "newer": newer, "page": page}
 
 
-def _is_other(point: RunPoint, ranked: str | None, ranking: Mapping[str, Any]) -> bool:
-    """Return whether a run is not the one that was ``ranked``; older files do not say which was."""
-    if ranked is not None:
-        return Path(point.folder).name != ranked
+def _is_other(point: RunPoint, variant: str, ranking: Mapping[str, Any]) -> bool:
+    """Return whether a run is not the one that was ranked; older files do not say which was."""
+    if runs := ranking["runs"]:
+        return runs.get(variant) not in (Path(point.folder).name, point.run_id)
     return bool(point.started_at > ranking["written_at"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,9 +95,12 @@ def test_the_latest_is_no_older_run_where_the_newest_cannot_be_read(runs: Runs) 
     first, second, third = (runs.run(rows([GOOD])) for _ in "123")
     (second / "results.json").write_text("{", "utf-8")
     assert runs.find("latest") == third
-    why = "left out: s/20260102T000000-abc: results.json is cut off, or of another version"
-    hint = "a run that can be read is named by its id"
-    assert runs.refusal(runs.find, "previous") == f"run 'previous': {why}; {hint}"
+    why = (
+        "left out: s/20260102T000000-abc: results.json is cut off, or of another version; "
+        "delete such a folder, or move it away; a run that can be read is named by its id"
+    )
+    shutil.copytree(first, first.with_name("golden"))  # behind all ids
+    assert runs.refusal(runs.find, "previous") == f"run 'previous': {why}"
     (third / "results.json").write_text("{", "utf-8")
     assert "left out: s/20260102T000000-abc, s/2026010" in runs.refusal(runs.find, "lat")
     assert runs.find("20260101") == first

@@ -170,7 +170,7 @@ const APP_WORDS = {
     n_variants: "{n} variants",
     which_variants: "Variants to run",
     last_runs: "Last runs",
-    ran_since: "These ran again since the ranking: {names}",
+    ran_since: "Their last runs are not those of the ranking: {names}",
     own_weights: "Not offered, because the variants have their own: {names}",
     side_by_side: "The variants side by side",
     // history
@@ -358,7 +358,7 @@ const APP_WORDS = {
     n_variants: "{n} 个变体",
     which_variants: "要运行的变体",
     last_runs: "最近的运行",
-    ran_since: "排名之后又运行过：{names}",
+    ran_since: "最近一次运行不是排名所用的运行：{names}",
     own_weights: "各变体自有而未列出的权重：{names}",
     side_by_side: "变体并排对比",
     history: "历史",

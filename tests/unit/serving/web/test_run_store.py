@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,16 @@ def test_variants_have_not_passed_while_best_is_undecided(tmp_path: Path) -> Non
     os.utime(ranking, (2e9, 2e9))
     assert standing_of(tmp_path / "asked", entry) == "partial"
     plain = json.loads(ranking.read_text("utf-8"))
+    # A variant whose run was not written is none of the ranking, a copied run is.
+    ranking.write_text(json.dumps({**plain, "runs": {"one": plain["runs"]["one"]}}), "utf-8")
+    os.utime(ranking, (2e9, 2e9))
+    assert standing_of(tmp_path / "asked", entry) == "partial"
+    newest = (tmp_path / "asked/bot/two/latest").resolve()
+    newest.rename(newest.with_name("golden"))
+    ranking.write_text(
+        json.dumps({**plain, "runs": {**plain["runs"], "two": newest.name}}), "utf-8"
+    )
+    assert standing_of(tmp_path / "asked", entry) == "passed"
     ranking.write_text(json.dumps({key: plain[key] for key in plain if key != "runs"}), "utf-8")
     os.utime(ranking, (2e9, 2e9))
     assert standing_of(tmp_path / "asked", entry) == "passed"
@@ -102,12 +113,14 @@ def test_an_older_run_does_not_stand_for_a_newer_one_that_cannot_be_read(
         evaluate({**SCENARIO, **variants}, variant=variant, write_to=tmp_path)
     folders = sorted({file.parent.resolve() for file in tmp_path.rglob("results.json")})
     store = RunStore(RunPaths(tmp_path, tmp_path))
+    shutil.copytree(folders[0], folders[0].with_name("golden"))  # behind all ids
     for folder, verdict in zip(folders[1:], ("unjudged", "partial"), strict=True):
         (folder / "results.json").write_text("{", "utf-8")
         found = store.standings([entry])[entry.id]
         assert saved_in(found)[1] == verdict
     names = ", ".join(folder.relative_to(tmp_path.resolve()).as_posix() for folder in folders[1:])
-    assert found["unread"] == f"left out: {names}: results.json is cut off, or of another version"
+    why = "results.json is cut off, or of another version; delete such a folder, or move it away"
+    assert found["unread"] == f"left out: {names}: {why}"
     assert (found["last"], found["ran_at"] is None) == (None, False)
 
 
