@@ -103,8 +103,7 @@ class Measures:
         checks = tuple((name, 1.0) for name in self.metrics if name in _CHECKS)
         if len(checks) == len(self.metrics):
             return checks
-        compared = [name for name in _GATED if name in self.metrics]
-        compared = compared or [name for name in self.metrics if name == "f1"]
+        compared = [one for one in _GATED if one in self.metrics] or [*{"f1"} & {*self.metrics}]
         weighted = ["weighted_score"]
         gated = compared if len(compared) > 1 else weighted
         if _SEARCH[0] in self.metrics and (compared or checks):
@@ -115,22 +114,18 @@ class Measures:
     @property
     def may_hide(self) -> str:
         """What to know where the weighted score has a gate and some rows lack metrics, or ""."""
-        is_filled = not {*_SEARCH, *_CHECKS}.isdisjoint(self.metrics) and self.lacking
-        if is_filled and "weighted_score" in dict(self.gates):
-            return "Not all rows have all metrics: a high one may hide a low one."
-        return ""
+        is_filled = not {*_SEARCH, *_CHECKS}.isdisjoint(self.metrics) and bool(self.lacking)
+        is_hidden = is_filled and "weighted_score" in dict(self.gates)
+        return "Not all rows have all metrics: a high one may hide a low one." * is_hidden
 
     @property
     def about_gates(self) -> tuple[str, ...]:
         """What to know of these gates: lines of a comment."""
-        if self.may_hide:
-            return (self.may_hide,)
-        if "recall@5" in dict(self.gates):
-            return (
-                "A gate each: a good search does not make up for wrong answers. Set them a little",
-                "below what a whole run gives: right answers in other words have a middling f1.",
-            )
-        return ()
+        lines = (
+            "A gate each: a good search does not make up for wrong answers. Set them a little",
+            "below what a whole run gives: right answers in other words have a middling f1.",
+        )
+        return (self.may_hide,) if self.may_hide else lines * (_SEARCH[0] in dict(self.gates))
 
     @property
     def gates_of_groups(self) -> dict[str, float]:
