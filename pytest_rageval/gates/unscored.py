@@ -41,7 +41,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.scenario.spec import Forms
+from pytest_rageval.scenario.spec import Forms, without_own_keys
 from pytest_rageval.stats.verdict import (
     blamed_metrics,
     is_all_ruled_out,
@@ -288,6 +288,7 @@ _ALL: Final = ""
 
 def _by_metric(value: Any) -> Any:
     """Return the shares by metric; a bare share, of the weighted score, under ``_ALL``."""
+    value = without_own_keys(value)
     is_alone = not isinstance(value, Mapping) or value.keys() <= ShareSpec.model_fields.keys()
     return {_ALL: value} if is_alone else value
 

@@ -74,10 +74,10 @@ def test_a_metric_that_is_called_like_a_note_may_not_fall(plan: MakePlan) -> Non
     made = plan(
         HEAD
         + "metrics: [{precision: {k: 5, name: x-p5}}]\ncompare: {run_old_path: r.txt}\n"
-        + "gates: {compare_fail: {x-p5: 0.1, x-why: ours}, unscored: {x-p5: 0.2, x-why: ours}}\n",
+        + "gates: {compare_fail: {x-p5: 0.1, x-why: ours}}\n",
         TREC,
     )
-    assert made.info.gates == {"compare_fail": {"x-p5": 0.1}, "unscored": {"x-p5": 0.2}}
+    assert made.info.gates == {"compare_fail": {"x-p5": 0.1}}
     assert "x-p5" in made.required
 
 

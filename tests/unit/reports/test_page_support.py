@@ -82,8 +82,12 @@ def test_contexts_are_there_in_full_while_there_is_room(monkeypatch: pytest.Monk
     (_, first), (_, second) = support.support_data(ran(samples))["tables"]
     assert "contexts" in first
     assert "contexts" not in second
-    tables = support.support_data(ran([*reversed(samples), samples[0]]))["tables"]
-    assert ["contexts" in table for _, table in tables] == [False, True, False]
+    longest_first = [
+        scored(0, 0.1, 0.0, contexts=(long_context, *CONTEXTS[1:])),
+        scored(1, 0.2, 0.0),
+    ]
+    (_, first), (_, second) = support.support_data(ran(longest_first))["tables"]
+    assert ("contexts" in first, "contexts" in second) == (False, True)
 
 
 def test_a_table_is_no_text_of_details_and_other_details_of_that_name_are() -> None:

@@ -33,6 +33,7 @@ RUN_WORDS.unshift(
   [/原为 not described，/, "原为无说明，"],
   [/from (\S+) to (\S+) \((higher|lower) is better\)/g, (_, low, high, way) => `${low} 至 ${high}，越${way === "higher" ? "高" : "低"}越好`],
   [/^no run has decided it: run all variants together$/, "还没有运行判定过它：请一起运行所有变体"],
+  [/^run '(latest|previous)': left out: (.+): results\.json is cut off, or of another version; delete such a folder, or move it away; a run that can be read is named by its id$/, "运行 $1 未计入 $2：results.json 不完整，或属于其他版本；请删除或移走该文件夹；能读取的运行可用 id 指定"],
   [/^left out: (.+): results\.json is cut off, or of another version; delete such a folder, or move it away$/, "未计入：$1：results.json 不完整，或属于其他版本；请删除或移走该文件夹"],
   // what the app refuses: serving/web/*.py
   [/^the key is missing: open the URL that pytest has printed$/, "缺少密钥：请打开 pytest 输出的网址"],

@@ -293,7 +293,7 @@ def test_the_last_run_says_which_newer_ones_cannot_be_read(project: Files) -> No
     first, second = sorted((project.folder / ".rageval" / "qa").glob("2*"))
     assert "unread" not in last()
     (second / "results.json").write_text("{", "utf-8")
-    why = "results.json is cut off, or of another version"
+    why = "results.json is cut off, or of another version; delete such a folder, or move it away"
     found = last()
     assert (found["run"], found["unread"]) == (first.name, f"left out: qa/{second.name}: {why}")
     (first / "results.json").write_text("{", "utf-8")
