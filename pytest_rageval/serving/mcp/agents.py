@@ -196,7 +196,7 @@ class _AgentTools:
     def _last_run(self, base: Path, title: str) -> dict[str, Any] | None:
         points = trend_of(base, title, limit=1)
         newest = points[0].folder.rpartition("/")[2] if points else ""
-        unread = unread_since(base, title, newest)
+        unread = unread_since(base, title, points[0].run_id if points else "")
         missing = {"unread": cut(left_out(unread), _PROBLEM_WIDTH)} if unread else {}
         if not points:
             return missing or None

@@ -114,6 +114,8 @@ def test_markdown_without_what_no_reader_sees(read: Read, before: str, heading: 
         (f"---\n\n**Costs**: {COSTS}\n\n---\n\n{RETURNS}\n", [COSTS, RETURNS]),
         (f"---\nNote: we moved.\n{COSTS}\n\n---\n{RETURNS}\n", [COSTS, RETURNS]),
         (f"---\nNote: we moved.\n\nWe open at 9:30.\n\n---\n{COSTS}\n", ["at 9:30.", COSTS]),
+        # A tag that cannot be read is no front matter, and no traceback.
+        (f"---\nopen: {{a: !!bool maybe,\nb}}\n\n---\n{RETURNS}\n", ["maybe", RETURNS]),
         # Behind a comment.
         (f"<!-- checked --> {COSTS}\n", [COSTS]),
         (f"<!-- a --><!-- b --> {COSTS}\n{RETURNS}\n", [COSTS, RETURNS]),
