@@ -145,7 +145,7 @@ def test_the_same_command_makes_nothing_twice_and_more_go_on(documents: Document
 
 
 @pytest.mark.full
-def test_a_question_whose_id_is_taken_is_not_dropped_in_silence(documents: Documents) -> None:
+def test_a_question_whose_id_is_taken_is_not_asked_for_again(documents: Documents) -> None:
     documents.make(1)
     path = documents.path / "questions.jsonl"
     row = json.loads(path.read_text(encoding="utf-8"))
@@ -153,8 +153,11 @@ def test_a_question_whose_id_is_taken_is_not_dropped_in_silence(documents: Docum
     del row["passages"]
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     result = documents.make(1)
-    said = f"  1 not written, since a row has the id: {row['id']}"
-    assert said in result.stdout.str()
+    result.stdout.fnmatch_lines(["wrote questions.jsonl"])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    ids = [json.loads(line)["id"] for line in lines]
+    assert len(ids) == len({*ids}) == 2
+    assert row["id"] in ids
 
 
 @pytest.mark.full
