@@ -103,7 +103,8 @@ class Measures:
         checks = tuple((name, 1.0) for name in self.metrics if name in _CHECKS)
         if len(checks) == len(self.metrics):
             return checks
-        compared = [one for one in _GATED if one in self.metrics] or [*{"f1"} & {*self.metrics}]
+        compared = [one for one in _GATED if one in self.metrics]
+        compared = compared or [one for one in self.metrics if one == "f1"]
         weighted = ["weighted_score"]
         gated = compared if len(compared) > 1 else weighted
         if _SEARCH[0] in self.metrics and (compared or checks):

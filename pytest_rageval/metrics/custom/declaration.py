@@ -168,7 +168,9 @@ def info_of(declared: Declaration, signature: Signature, name: str, shown: str) 
     if not isinstance(is_better, bool | None):
         said: object = declared.higher_is_better
         kind = type(said)  # of a property, repr is an address
-        found = f"a {kind.__name__}" if hasattr(kind, "__get__") else shorten(repr(said))
+        found = shorten(repr(said))
+        if hasattr(kind, "__get__"):
+            found = f"a {kind.__name__}: make it an attribute, or write it into the scenario"
         raise CustomMetricError(f"{shown}: higher_is_better: expected True or False, found {found}")
     return MetricInfo(
         name,
