@@ -36,6 +36,7 @@ _PLAIN: Final = frozenset({"true", "false", "1", "0", "1.0", "0.0"})
 _WITHOUT_ANSWER: Final = frozenset({"provenance", "meta"})
 """The keys of KILT's outputs, of which some have no answer: they say where one is found."""
 
+_SEVERAL: Final = (list, tuple)  # a union would be built anew for each value
 _VISIBLE: Final = re.compile(r"[^\s\u200b-\u200d\u2060\ufeff]")
 """What a blank text lacks: blanks of any width, also none, are no answer."""
 
@@ -48,12 +49,12 @@ def read_references(
     A string is one reference, a blank one none: it would be found in every answer. None if no
     reference is left. Raises BadValueError for what is no text, and as ``references_in`` does.
     """
-    if isinstance(value, Mapping):
-        return reference_group(value) or None, None
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, _SEVERAL):
+        if isinstance(value, Mapping):
+            return reference_group(value) or None, None
         text = "" if value is None else plain_text("references", value)
         return (None if _is_blank(text) else (text,)), None
-    if any(isinstance(part, list | tuple) for part in value):
+    if any(isinstance(part, _SEVERAL) for part in value):
         groups = tuple(group for part in value if (group := reference_group(part)))
         flat = tuple(reference for group in groups for reference in group)
         return flat or None, groups or None
@@ -62,15 +63,15 @@ def read_references(
 
 def reference_group(value: Any) -> tuple[str, ...]:
     """Return the references in a list, or in one item: a text or an object; no blank ones."""
-    parts = value if isinstance(value, list | tuple) else [value]
-    found = (text for part in parts if not is_missing(part) for text in _references_in(part))
+    found: list[str] = []
+    for part in value if isinstance(value, _SEVERAL) else [value]:
+        if isinstance(part, str):  # most are: looked at first
+            found.append(part)
+        elif isinstance(part, Mapping):
+            found += references_in(part)
+        elif not is_missing(part):
+            found.append(plain_text("a reference", part))
     return tuple(text for text in found if not _is_blank(text))
-
-
-def _references_in(part: Any) -> tuple[str, ...]:
-    if not isinstance(part, Mapping):
-        return (plain_text("a reference", part),)
-    return references_in(part)
 
 
 def references_in(part: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.model import CAUSE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
@@ -133,11 +133,12 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[
     return csv_text([_cell(value) for value in row] for row in chain([header], rows))
 
 
+_NUMBERS: Final = (int, float)  # a union would be built anew for each cell
 _dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 def _cell(value: Any) -> Any:
-    if value is None or isinstance(value, int | float):
+    if value is None or isinstance(value, _NUMBERS):
         return value
     return quoted(value if isinstance(value, str) else _dump(value))
 

@@ -247,7 +247,7 @@ _EXACT_BELOW: Final = 5
 Those not in ASCII may also be inside of it, from two characters on.
 """
 
-_ASIAN: Final = re.compile("[\u2e80-\uffff]")
+_ASIAN: Final = "[\u2e80-\uffff]"  # compiled when it is needed, which takes milliseconds
 
 _KINDS: Final = {kind: tuple(text.split()) for kind, text in _WORDS.items()}
 
@@ -304,7 +304,7 @@ def is_bare_answer(name: str) -> bool:
     (True, False, False)
     """
     (word, *more) = words_of(name) or [""]
-    is_known = not _ASIAN.search(word) or word in _KINDS["answer"]
+    is_known = not re.search(_ASIAN, word) or word in _KINDS["answer"]
     return is_known and not more and kinds_of(name) == {"answer"}
 
 
@@ -316,7 +316,7 @@ def words_of(name: str) -> list[str]:
     >>> words_of("response_b"), words_of("gpt4 answer"), words_of("v2 answer"), words_of("a")
     (['response'], ['gpt', 'answer'], ['answer'], ['a'])
     """
-    parted = re.sub(f"(?<=[a-z0-9])(?={_ASIAN.pattern})", "_", snake_case(name)).split("_")
+    parted = re.sub(f"(?<=[a-z0-9])(?={_ASIAN})", "_", snake_case(name)).split("_")
     named = [word for word in parted if not re.fullmatch(r"v\d+", word)] or parted
     words = [re.sub(r"(?<=[^\W\d_]{3})\d+$", "", word) for word in named]
     return words[:-1] if len(words) > 1 and re.fullmatch("[a-z0-9]", words[-1]) else words

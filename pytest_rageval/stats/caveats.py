@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,8 +102,11 @@ class Applicable:
         return f"{mean}{self.left_out} of {self.n} that count as the worst: {self.why}"
 
 
-def applicable(samples: Iterable[SampleResult], name: str) -> Applicable | None:
+def applicable(samples: Collection[SampleResult], name: str) -> Applicable | None:
     """Return what a metric is where it applies; None where it applies to every scored answer."""
+    # Most runs leave nothing out: that is found out first.
+    if not any(sample.left_out.get(name) == "answer" for sample in samples):
+        return None
     scored = [s for s in samples if s.is_expected and is_scored(s.scores.get(name))]
     left = [sample for sample in scored if sample.left_out.get(name) == "answer"]
     if not left:

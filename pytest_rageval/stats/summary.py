@@ -385,7 +385,8 @@ def reply_counts(samples: Iterable[SampleResult], name: str) -> dict[str, int]:
     """
     found: Counter[str] = Counter()
     for sample in samples:
-        found.update(sample.replies.get(name) or {})
+        if sample.replies:  # most metrics ask nobody
+            found.update(sample.replies.get(name) or {})
     faulty = {fault: found[fault] for fault in FAULTS if found[fault]}
     return {USABLE: found[USABLE], **faulty} if faulty else {}
 

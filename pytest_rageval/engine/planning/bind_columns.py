@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import repeat
+from operator import attrgetter, is_not
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -53,7 +55,7 @@ def check_columns(
     if not samples:
         return
     _refuse_doubts(binding, dataset, metrics, provided)
-    present = {need for need in _FIELDS if any(getattr(case, need) is not None for case in samples)}
+    present = {name for name in _FIELDS if _is_there(name, samples)}
     known = frozenset(present) | provided
     known |= told if known >= _JUDGED_BY else frozenset()
     columns = _Columns(binding, dataset, samples, known)
@@ -72,6 +74,12 @@ def check_columns(
         first = lack.is_missed and hint
         binding.problem(f"{lack}. {hint}" if first else str(lack), "metrics", lack.position)
         hint = "" if first else hint
+
+
+def _is_there(name: str, samples: Sequence[Sample]) -> bool:
+    """Return whether a sample has a value in this field."""
+    # Without a loop in Python: most of the 20 fields are absent, which all rows have to show.
+    return any(map(is_not, map(attrgetter(name), samples), repeat(None)))
 
 
 def _refuse_doubts(

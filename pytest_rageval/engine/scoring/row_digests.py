@@ -46,7 +46,7 @@ def reference_digests(sample: Sample, plan: Plan | None = None) -> Mapping[str, 
             value = sorted(value.items())
         is_list = field == "reference_contexts"
         digests[field] = _digest_of_contexts(tuple(value)) if is_list else _digest(value)
-    if plan is not None:
+    if plan is not None and plan.reads:
         digests.update({field: _digest(_read_in(plan, sample, field)) for field in plan.reads})
     return digests or NOTHING
 

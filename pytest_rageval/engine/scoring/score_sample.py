@@ -137,8 +137,9 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     if context.reading is not None and context.reading.kind not in ("answered", "empty"):
         details = {**found.details, ANSWER_KIND: {"kind": context.reading.kind}}
         found = replace(found, details=details)
-    shared = {name: judged[name].details for name in (SUPPORT, FILLED) if name in judged}
-    found = replace(found, details={**found.details, **shared}) if shared else found
+    if judged:
+        shared = {name: judged[name].details for name in (SUPPORT, FILLED) if name in judged}
+        found = replace(found, details={**found.details, **shared}) if shared else found
     if plan.info.diagnose is not None:
         # Not at the top: most scenarios ask for no causes.
         from pytest_rageval.engine.scoring.cause import with_cause

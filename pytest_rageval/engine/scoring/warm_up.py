@@ -18,11 +18,11 @@ _RETRIEVED = Sample(
 )
 _ANSWERED = Sample(
     "warm-up",
-    question="What is 问题 1?",
-    answer="An answer, 答案 1.",
-    contexts=("A context, 上下文 1.",),
-    references=("A reference, 参考 1.",),
-    reference_contexts=("A context, 上下文 2.",),
+    question="What is question 1?",
+    answer="An answer, 1.",
+    contexts=("A context, 1.",),
+    references=("A reference, 1.",),
+    reference_contexts=("A context, 2.",),
 )
 
 
