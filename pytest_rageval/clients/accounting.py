@@ -172,8 +172,9 @@ def count_replies(counts: Mapping[str, int]) -> None:
 
 
 # One record for each process and scenario: digest of the scenario's name, prompt tokens, completion
-# tokens, calls, cached, cost (NaN: no price), estimated cost of requests in flight.
-_RECORD = struct.Struct("<16s6d")
+# tokens, calls, cached, cost (NaN: no price), calls without a price, estimated cost of requests in
+# flight.
+_RECORD = struct.Struct("<16s7d")
 _PREFIX = "usage-"
 
 
@@ -356,6 +357,7 @@ class Ledger:
             used.calls,
             used.cached,
             cost,
+            used.unpriced,
             self._reserved if scenario == _NO_SCENARIO else 0.0,
         )
         self._file.seek(_RECORD.size * list(self._accounts).index(scenario))
@@ -393,9 +395,10 @@ def _records(folder: Path, but: str = "") -> Iterator[_Record]:
         raw = b"" if path.name == but else _read(path)
         process = int(path.name.split("-")[1]) if raw else 0
         whole = raw[: len(raw) // _RECORD.size * _RECORD.size]
-        for scenario, prompt, completion, calls, cached, cost, held in _RECORD.iter_unpack(whole):
+        for scenario, *used, cost, unpriced, held in _RECORD.iter_unpack(whole):
+            prompt, completion, calls, cached = map(int, used)
             known = None if isnan(cost) else cost
-            usage = Usage(int(prompt), int(completion), int(calls), int(cached), known)
+            usage = Usage(prompt, completion, calls, cached, known, int(unpriced))
             yield _Record(process, scenario, usage, held)
 
 

@@ -92,7 +92,8 @@ def object_schema(**parts: Mapping[str, Any]) -> dict[str, Any]:
 class Usage:
     """What calls used: ``calls`` of a model, ``cached`` free of charge (cache, another's request).
 
-    ``cost_usd`` is None if no price is known; a sum adds up what has a price.
+    ``cost_usd`` is the cost of those that have a price, None without any; ``unpriced`` counts the
+    calls that have none: what these cost is not known, and not 0.
     """
 
     prompt_tokens: int = 0
@@ -100,6 +101,7 @@ class Usage:
     calls: int = 0
     cached: int = 0
     cost_usd: float | None = None
+    unpriced: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -108,6 +110,7 @@ class Usage:
             self.calls + other.calls,
             self.cached + other.cached,
             _sum(self.cost_usd, other.cost_usd),
+            self.unpriced + other.unpriced,
         )
 
 
@@ -115,6 +118,21 @@ def _sum(one: float | None, other: float | None) -> float | None:
     if one is None or other is None:
         return one if other is None else other
     return one + other
+
+
+def cost_text(cost_usd: float | None, unpriced: float | None) -> str:
+    """Return a cost in words; "" where no call has a price.
+
+    >>> cost_text(0.25, 0), cost_text(0.25, 3)
+    ('0.2500 USD', 'at least 0.2500 USD (3 calls without a price)')
+    """
+    if cost_usd is None:
+        return ""
+    cost = f"{cost_usd:.4f} USD"
+    if not unpriced:
+        return cost
+    calls = "1 call" if unpriced == 1 else f"{unpriced:.0f} calls"
+    return f"at least {cost} ({calls} without a price)"
 
 
 @dataclass(frozen=True, slots=True)

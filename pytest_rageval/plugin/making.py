@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 import pytest
 from pydantic import ValidationError
 
-from pytest_rageval.clients.base import ChatClient
+from pytest_rageval.clients.base import ChatClient, cost_text
 from pytest_rageval.clients.clients import check_chat
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import ClientSettings, RunSettings, client_settings
@@ -184,8 +184,9 @@ def made(
         usage = live.usage
         live.close()
     if usage is not None:
-        cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-        say_lines([f"{counted(usage.calls, 'call')}, {usage.cached} from the cache{cost}"])
+        cost = cost_text(usage.cost_usd, usage.unpriced)
+        said = [counted(usage.calls, "call"), f"{usage.cached} from the cache", cost]
+        say_lines([", ".join(filter(None, said))])
     say_lines([*live.problems, why])
     return result
 

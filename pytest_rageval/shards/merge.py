@@ -132,7 +132,8 @@ def sum_usage(
 ) -> dict[str, float | None] | None:
     """Return the sums of what was used, None for a figure that one part does not know.
 
-    Parts that are None asked no model; None if all are.
+    Parts that are None asked no model; None if all are. Where the calls without a price are
+    counted, the cost is that of the others.
     """
     known = [part for part in parts if part is not None]
     if not known:
@@ -141,7 +142,8 @@ def sum_usage(
     for name in known[0]:
         values = [part.get(name) for part in known]
         numbers = [value for value in values if value is not None]
-        found[name] = sum(numbers) if len(numbers) == len(values) else None
+        is_part = name == "cost_usd" and all("unpriced" in part for part in known) and numbers
+        found[name] = sum(numbers) if is_part or len(numbers) == len(values) else None
     return found
 
 

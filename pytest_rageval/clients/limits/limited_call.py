@@ -124,7 +124,8 @@ class LimitedModel:
         return self._cost(estimate.prompt, estimate.completion) or 0.0
 
     def _priced(self, usage: Usage) -> Usage:
-        return replace(usage, cost_usd=self._cost(usage.prompt_tokens, usage.completion_tokens))
+        cost = self._cost(usage.prompt_tokens, usage.completion_tokens)
+        return replace(usage, cost_usd=cost, unpriced=usage.calls if cost is None else 0)
 
     def _cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         if self._price is None:

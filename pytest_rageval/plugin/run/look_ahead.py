@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.clients.base import cost_text
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.live_run import LiveRun
@@ -230,8 +231,8 @@ class LookAhead:
         if clients is None:  # a target but no models
             return f"{done} answered"
         usage = clients.usage
-        cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-        return f"{done} judged, {usage.calls} calls{cost}{clients.flight}"
+        cost = cost_text(usage.cost_usd, usage.unpriced)
+        return f"{done} judged, {usage.calls} calls{cost and f', {cost}'}{clients.flight}"
 
     @property
     def _is_quiet(self) -> bool:

@@ -349,8 +349,11 @@ def _target(result: ScenarioResult) -> Iterator[Line]:
 
 def usage_line(usage: Mapping[str, float | None]) -> str:
     """Return one line with the calls, tokens and cost of a run's models."""
+    # Not at the top: most runs ask no model.
+    from pytest_rageval.clients.base import cost_text
+
     tokens = (usage["prompt_tokens"] or 0) + (usage["completion_tokens"] or 0)
-    cost = usage["cost_usd"]
-    price = "no price given" if cost is None and usage["calls"] else f"{cost or 0.0:.4f} USD"
-    calls, cached = usage["calls"], usage["cached"]
+    calls, cached, cost = usage["calls"], usage["cached"], usage["cost_usd"]
+    asked_none = cost is None and not calls
+    price = cost_text(0.0 if asked_none else cost, usage.get("unpriced")) or "no price given"
     return f"models: {calls} calls, {cached} answers from the cache, {tokens:,} tokens, {price}"

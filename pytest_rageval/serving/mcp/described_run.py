@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from pytest_rageval.clients.base import cost_text
 from pytest_rageval.errors import listed, shorten
 from pytest_rageval.model import ScenarioResult
 from pytest_rageval.reports.html import PAGE
@@ -288,6 +289,9 @@ class _Part:
         usage = self._run.head.run.usage
         if usage and usage.get("calls") and usage.get("cost_usd") is None:
             found.append(Remark("what it cost is not known: no model that was asked has a price"))
+        elif usage and usage.get("unpriced"):
+            cost = cost_text(usage["cost_usd"], usage["unpriced"])
+            found.append(Remark(f"what it cost is known in part: {cost}"))
         return list(dict.fromkeys(found))
 
 

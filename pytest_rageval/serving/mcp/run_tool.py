@@ -207,6 +207,6 @@ def _cost_before(base: Path, outline: Mapping[str, Any]) -> float:
     for point in reversed(trend_of(base, title, limit=_LAST_RUNS)):
         usage = read_head(base / point.folder / "results.json").run.usage or {}
         calls, usd = usage.get("calls"), usage.get("cost_usd")
-        if calls and usd and point.counts.ran:
+        if calls and usd and not usage.get("unpriced") and point.counts.ran:
             return usd * (calls + (usage.get("cached") or 0.0)) / calls / point.counts.ran
     return 0.0

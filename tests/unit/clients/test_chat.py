@@ -255,6 +255,21 @@ def test_a_refusal_is_not_asked_again(server: FakeOpenAI, judged: Ask) -> None:
     assert len(server.chats) == 1
 
 
+def test_calls_without_a_price_are_counted_beside_a_cost(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """Else a part of the cost would pass for all of it. Three calls, of which two have no price."""
+
+    async def work(clients: Clients) -> Usage:
+        for text, price in (("one", Price(1.0)), ("two", None), ("three", None)):
+            await question(clients.chat(settings(price=price)), text)
+        return clients.usage
+
+    usage = within(work)
+    assert (usage.calls, usage.unpriced) == (3, 2)
+    assert usage.cost_usd > 0.0
+
+
 def test_what_an_error_cost_is_counted(
     server: FakeOpenAI, settings: Settings, within: Within
 ) -> None:

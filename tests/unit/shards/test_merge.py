@@ -328,6 +328,11 @@ def test_usage_is_summed_and_unknown_where_a_part_is_unknown() -> None:
         "calls": 3.0,
         "cost_usd": None,
     }
+    none_has_a_price = {"calls": 1, "cost_usd": None, "unpriced": 1}
+    all_have_one = {"calls": 2, "cost_usd": 0.5, "unpriced": 0}
+    both = {"calls": 3, "cost_usd": 0.5, "unpriced": 1}
+    assert sum_usage([none_has_a_price, all_have_one]) == both
+    assert sum_usage([none_has_a_price, none_has_a_price])["cost_usd"] is None
 
 
 def test_as_many_cases_and_others_are_refused(tmp_path: Path) -> None:

@@ -36,7 +36,9 @@ function facts(app) {
 function usageText(usage) {
   const tokens = grouped((usage.prompt_tokens ?? 0) + (usage.completion_tokens ?? 0));
   const isUnknown = usage.cost_usd === null && usage.calls > 0;
-  const price = isUnknown ? say("no_price") : say("usd", { cost: (usage.cost_usd ?? 0).toFixed(4) });
+  const cost = (usage.cost_usd ?? 0).toFixed(4);
+  const known = usage.unpriced ? say("usd_part", { cost, calls: grouped(usage.unpriced) }) : say("usd", { cost });
+  const price = isUnknown ? say("no_price") : known;
   return say("usage", {
     calls: grouped(usage.calls),
     cached: grouped(usage.cached),

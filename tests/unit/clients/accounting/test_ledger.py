@@ -17,6 +17,7 @@ def test_usage_adds_up_and_an_unknown_price_is_not_zero() -> None:
     assert priced + Usage(1, 2, cached=3) == Usage(101, 12, calls=1, cached=3, cost_usd=0.25)
     assert priced + priced == Usage(200, 20, calls=2, cost_usd=0.5)
     assert (Usage(calls=1) + Usage(calls=1)).cost_usd is None
+    assert (priced + Usage(calls=2, unpriced=2)).unpriced == 2
 
 
 class Held:
@@ -139,10 +140,10 @@ def test_the_budget_is_that_of_all_processes(tmp_path: Path) -> None:
 def test_what_all_processes_used_is_known_after_they_ended(tmp_path: Path) -> None:
     one, other = Ledger(None, tmp_path), Ledger(None, tmp_path)
     one.count(Usage(10, 1, calls=1, cost_usd=0.25))
-    other.count(Usage(5, 2, calls=1, cached=3))
+    other.count(Usage(5, 2, calls=1, cached=3, unpriced=1))
     one.close()
     other.close()
-    assert run_usage(tmp_path) == Usage(15, 3, calls=2, cached=3, cost_usd=0.25)
+    assert run_usage(tmp_path) == Usage(15, 3, calls=2, cached=3, cost_usd=0.25, unpriced=1)
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem_and_no_error(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_without_usage_figures_tokens_are_estimated_not_zero(
     """24 characters, a quarter of a token each; the reply has 8. A budget must bind."""
     server.options.answer = lambda body: "12345678"
     server.then(fault)
-    assert ask("x" * 24).usage == Usage(6, 2, calls=1)
+    assert ask("x" * 24).usage == Usage(6, 2, calls=1, unpriced=1)
 
 
 def test_a_schema_is_sent_as_response_format(server: FakeOpenAI, ask_json: Any) -> None:
@@ -336,7 +336,7 @@ def test_usage_that_is_no_count_is_estimated(
     message = {"message": {"content": "x" * 8}}
     answer = {"choices": [message], "usage": usage}
     monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
-    assert ask("How good is it??").usage == Usage(4, 2, calls=1)
+    assert ask("How good is it??").usage == Usage(4, 2, calls=1, unpriced=1)
 
 
 @pytest.mark.parametrize(
@@ -436,4 +436,4 @@ def test_a_count_of_tokens_that_is_none_is_estimated(
     made = fake_openai._completion
     odd = {"prompt_tokens": stated, "completion_tokens": 2}
     monkeypatch.setattr(fake_openai, "_completion", lambda *a: {**made(*a), "usage": odd})
-    assert ask("x" * 24).usage == Usage(6, 2, calls=1)
+    assert ask("x" * 24).usage == Usage(6, 2, calls=1, unpriced=1)

@@ -172,6 +172,19 @@ def test_what_the_models_cost_is_one_line(usage: dict[str, Any], line: str) -> N
     assert usage_line({**usage, "cost_usd": None}) == line
 
 
+@pytest.mark.parametrize(
+    ("unpriced", "price"),
+    [
+        ({}, "0.2500 USD"),  # of a shard that does not count them
+        ({"unpriced": 0}, "0.2500 USD"),
+        ({"unpriced": 1}, "at least 0.2500 USD (1 call without a price)"),
+    ],
+)
+def test_a_part_of_the_cost_is_said_to_be_one(unpriced: dict[str, int], price: str) -> None:
+    usage = {"calls": 2, "cached": 0, "prompt_tokens": 3, "completion_tokens": 0, "cost_usd": 0.25}
+    assert usage_line({**usage, **unpriced}).endswith(f"3 tokens, {price}")
+
+
 # The last lines
 
 

@@ -162,5 +162,10 @@ def test_other_weights_than_the_file_has_are_said(tmp_path: Path) -> None:
     found = described(tmp_path, [event])(100)
     assert found["overridden"] == ["doc_weights.b.pdf"]
     assert found["remarks"] == ["1 of 2 samples weigh 0: no mean counts them"]
+    results = Path(folder) / "results.json"
+    usage = '{"calls": 3, "cached": 0, "cost_usd": 0.25, "unpriced": 1}'
+    results.write_text(results.read_text("utf-8").replace('"usage": null', f'"usage": {usage}'))
+    part = "what it cost is known in part: at least 0.2500 USD (1 call without a price)"
+    assert described(tmp_path, [event])(100)["remarks"][-1] == part
     short = described(tmp_path, [event, {**event, "variant": "one"}])(100)
     assert short["variants"]["one"]["overridden"] == ["doc_weights.b.pdf"]

@@ -100,6 +100,9 @@ def test_what_runs_cost_before_counts_where_it_is_more(tmp_path: Path) -> None:
     results.write_text(results.read_text("utf-8").replace('"usage": null', f'"usage": {usage}'))
     assert "about 0.8 USD" in refusal(tmp_path, 0.5, outline(0.1))
     assert "about 0.4 USD" in refusal(tmp_path, 0.3, outline(0.1), 2)
+    part = usage.replace("}", ', "unpriced": 1}')
+    results.write_text(results.read_text("utf-8").replace(usage, part))
+    assert "about 0.1 USD" in refusal(tmp_path, 0.05, outline(0.1))  # a part tells nothing
 
 
 def test_weights_become_options(tmp_path: Path) -> None:
