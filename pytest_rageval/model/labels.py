@@ -117,6 +117,7 @@ class Agreement(Value, frozen=True):
     metric's unit. ``alpha`` (Krippendorff's) and ``ceiling`` (kappa) are those of people among
     themselves. ``split`` samples have no majority among people, ``stale`` ones have labels of
     earlier answers only, ``unscored`` ones have labels and no score, or are skipped or invalid.
+    ``unlabelled`` ones are of a part in which labels were drawn and none was given.
     """
 
     levels: tuple[float, ...]
@@ -162,6 +163,7 @@ class Agreement(Value, frozen=True):
     split: int = 0
     stale: int = 0
     unscored: int = 0
+    unlabelled: int = 0
     why: Mapping[str, str] = NOTHING
     disagreements: Sequence[Disagreement] = ()
     """The most surprising first."""

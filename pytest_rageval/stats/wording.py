@@ -179,12 +179,13 @@ def labelled_thing(has_cells: bool) -> str:
 
 
 def not_counted(agreement: Agreement, *, has_cells: bool = False) -> Iterator[str]:
-    """Yield how many answers, or cells, with labels an agreement does not count, and why."""
+    """Yield how many answers, or cells, an agreement does not count, and why."""
     earlier = "whose statement or source is another now" if has_cells else ""
     reasons = {
         earlier or "with labels of earlier answers only": agreement.stale,
         "on which people are split": agreement.split,
         "without a score": agreement.unscored,
+        "of a stratum without any label": agreement.unlabelled,
     }
     yield from (f"{count} {why}" for why, count in reasons.items() if count)
 

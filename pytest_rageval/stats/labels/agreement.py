@@ -70,7 +70,7 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     result = judged_of(whole := result, human)
     info, scale = result.info, Scale.of(result.info, human)
     members = list(members_of(result, human, scale))
-    weights, lost = drawn_weights(members, human, saved_draws(info))
+    drawn = drawn_weights(members, human, saved_draws(info))
     bound = cut_of(info, human)
     groups = group_numbers(info, result.samples)
     rated, unscored, stale = [], 0, 0
@@ -93,15 +93,19 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
                 scale.level(score, human.levels, bound),
                 scale.score(score),
                 sample.reasons.get(human.metric, ""),
-                weights.get(sample.sample_id, 1.0),
+                drawn.weights.get(sample.sample_id, 1.0),
                 None if groups is None else groups[position],
             )
         )
-    found = _agreement(rated, human, scale, lost)
+    found = _agreement(rated, human, scale, drawn.lost)
     if result is not whole:  # a cell leads to its sample
         found = replace(found, cells=_positions(found, [one.index for one in result.samples]))
     return replace(
-        found, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale, lost)
+        found,
+        unscored=unscored,
+        stale=stale,
+        unlabelled=drawn.unlabelled,
+        slices=_slices(result, rated, human, scale, drawn.lost),
     )
 
 

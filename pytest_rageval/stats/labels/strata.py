@@ -211,14 +211,25 @@ def _lost_strata(drawn: Iterable[tuple[Member, Label]], draws: Sequence[Draw]) -
     )
 
 
-def drawn_weights(
-    members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]
-) -> tuple[Mapping[str, float], str]:
-    """Return how many samples each labelled one stands for, and why that cannot be known.
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How many samples each labelled one stands for; {} where all weigh alike.
 
-    All weigh alike, {}, where a person chose some, no draw is on record, or all are labelled. A
-    part without labels counts for nothing. Where changed answers have too few, each of their labels
-    weighs as much as one of the others does on average.
+    ``lost`` is why that cannot be known. ``unlabelled`` samples are of parts without any label: no
+    figure stands for them.
+    """
+
+    weights: Mapping[str, float]
+    lost: str = ""
+    unlabelled: int = 0
+
+
+def drawn_weights(members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]) -> Drawn:
+    """Return what the labelled samples stand for.
+
+    All weigh alike where a person chose some, no draw is on record, or all are labelled. Where
+    changed answers have too few labels, each of these weighs as much as one of the others does on
+    average.
     """
     present = [
         (member, label)
@@ -228,22 +239,24 @@ def drawn_weights(
     ]
     is_drawn = all(member.is_labelled for member, _ in present)
     if not is_drawn or all(member.is_labelled for member in members):
-        return NOTHING, ""
+        return Drawn(NOTHING)
     lost = _lost_strata(present, [*human.draws, *saved])
     if lost or not human.draws:
-        return NOTHING, lost
+        return Drawn(NOTHING, lost)
     found: dict[str, float] = {}
     few: list[str] = []
-    size = 0
+    size = unlabelled = 0
     for key, part in parts_of(members, human, saved).items():
         names = [one.sample_id for one in part if one.is_labelled]
-        if CHANGED in key and _is_short(part, LEAST_LABELS):
+        if not names:
+            unlabelled += len(part)
+        elif CHANGED in key and _is_short(part, LEAST_LABELS):
             few += names
-        elif names:
+        else:
             found |= {name: len(part) / len(names) for name in names}
             size += len(part)
     mean = size / len(found) if found else 1.0
-    return {**found, **dict.fromkeys(few, mean)}, ""
+    return Drawn({**found, **dict.fromkeys(few, mean)}, unlabelled=unlabelled)
 
 
 def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:

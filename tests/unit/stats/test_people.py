@@ -23,6 +23,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats.labels.agreement import agreement_of
 from pytest_rageval.stats.labels.corrected_means import corrected_difference, corrected_of
+from pytest_rageval.stats.wording import not_counted
 
 Result = Callable[..., ScenarioResult]
 
@@ -346,6 +347,16 @@ def test_agreement_weighs_labels_that_were_drawn_by_strata(result: Result) -> No
         assert found.confusion == ((5, 5), (5, 5))
         assert found.specificity == pytest.approx(40 / 50)
         assert found.sensitivity == pytest.approx(10 / 50)
+        assert found.unlabelled == len(rows) - 100
+
+
+def test_a_stratum_without_any_label_is_told(result: Result) -> None:
+    """The 80 of the other one count for nothing: what is told of the judge is told of 20."""
+    samples, labels, draw = by_strata()
+    few = {name: said for name, said in labels.items() if said[0].drawn == "s-a"}
+    found = agreement_of(result(samples, JUDGE), people(few, draws=[draw]))
+    assert (found.n, found.unlabelled) == (10, 80)
+    assert [*not_counted(found)] == ["80 of a stratum without any label"]
 
 
 @pytest.mark.parametrize(

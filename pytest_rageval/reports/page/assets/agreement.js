@@ -72,6 +72,7 @@ function labelCounts(found, hasCells) {
     found.split ? say("labels_split", { n: found.split }) : null,
     found.stale ? say(stale, { n: found.stale }) : null,
     found.unscored ? say("labels_unscored", { n: found.unscored }) : null,
+    found.unlabelled ? say("labels_none", { n: found.unlabelled }) : null,
   ];
   return counts.filter(Boolean).map((text) => el("span", {}, text));
 }
