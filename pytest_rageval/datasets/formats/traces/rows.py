@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -259,34 +259,38 @@ def _before_reranking(
 
 
 def _sum(steps: Sequence[Span], name: str) -> int | float | None:
-    """Return tokens or cost, summed over calls of models; of calls in each other, the outer one."""
-    models = {span.span_id: span for span in steps if span.kind == "llm"}
-    by_id = {span.span_id: span for span in steps}
-    numbers = {span_id: number_at(span, name) for span_id, span in models.items()}
-    found = [
-        number
-        for span_id, number in numbers.items()
-        if number is not None and not _has_above(by_id, by_id[span_id], numbers)
-    ]
+    """Return tokens or cost, summed over calls of models; of calls in each other, the outer one.
+
+    None where a call that did not fail has no number: the sum would be that of the others.
+    """
+    models = [span for span in steps if span.kind == "llm"]
     if not models:  # the tool may have summed already
         above = (number_at(span, name) for span in steps if not span.parent_id)
         return next((number for number in above if number is not None), None)
-    if not found:
+    numbers = {span.span_id: number_at(span, name) for span in models}
+    by_id = {span.span_id: span for span in steps}
+    found, told, silent = list[int | float](), set[str](), list[Span]()
+    for span in models:
+        number, outer = numbers[span.span_id], {one.span_id for one in _above(span, by_id)}
+        if any(numbers.get(span_id) is not None for span_id in outer):
+            continue
+        if number is None:
+            silent.append(span)
+        else:
+            found.append(number)
+            told |= outer  # a call around this one needs no number of its own
+    if not found or any(span.span_id not in told and span.error is None for span in silent):
         return None
     return sum(found) if all(isinstance(number, int) for number in found) else math.fsum(found)
 
 
-def _has_above(
-    by_id: Mapping[str, Span], span: Span, numbers: Mapping[str, int | float | None]
-) -> bool:
-    """Return whether a step above this one has a number, too."""
+def _above(span: Span, by_id: Mapping[str, Span]) -> Iterator[Span]:
+    """Yield the steps above a step, the nearest first."""
     seen = {span.span_id}
     while (above := by_id.get(span.parent_id)) is not None and above.span_id not in seen:
-        if numbers.get(above.span_id) is not None:
-            return True
+        yield above
         seen.add(above.span_id)
         span = above
-    return False
 
 
 def _latency(roots: Sequence[Span]) -> float | None:

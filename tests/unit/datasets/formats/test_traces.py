@@ -214,6 +214,25 @@ def test_calls_of_models_inside_each_other_count_once(fields: Fields) -> None:
     assert (found["prompt_tokens"], found["completion_tokens"], found["cost_usd"]) == (60, 8, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("parent", "status", "cost"),
+    [
+        ("root", "UNSET", None),  # it cost something: 0.25 is what the other one did
+        ("root", "ERROR", 0.25),
+        ("plan", "UNSET", 0.25),  # part of a call whose cost is known
+    ],
+)
+def test_a_call_without_a_cost_leaves_the_sum_unknown(
+    fields: Fields, parent: str, status: str, cost: float | None
+) -> None:
+    other = llm("answer", begins=3, parent=parent, llm__cost__total=None)
+    other["status"]["status_code"] = status
+    found = fields(chain(), llm("plan", "search dogs", begins=1, parent="root"), other)
+    assert found.get("cost_usd") == cost
+    outer = llm("outer", begins=0, llm__cost__total=None)
+    assert fields(chain(), outer, llm("inner", begins=1, parent="outer"))["cost_usd"] == 0.25
+
+
 def test_without_texts_of_the_root_the_last_model_answers_what_the_first_was_asked(
     fields: Fields,
 ) -> None:
