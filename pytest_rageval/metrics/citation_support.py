@@ -75,7 +75,7 @@ def _measure(
     """Return a measure that asks for no cell where ``_ruled`` has the score without a judge."""
 
     def wanted(table: SupportTable) -> Iterator[Key]:
-        if _needs_judge(table):
+        if _ruled("", table) is None:
             for sentence in table.of("sentence"):
                 yield from wants(table, sentence)
 
@@ -83,10 +83,6 @@ def _measure(
         return _ruled(name, table) or score(name, table)
 
     return Measure(frozenset({"sentence"}), wanted, scored)
-
-
-def _needs_judge(table: SupportTable) -> bool:
-    return _ruled("", table) is None
 
 
 def _ruled(name: str, table: SupportTable) -> Score | None:

@@ -10,7 +10,7 @@ import asyncio
 from typing import Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models, NoOptions, Role
+from pytest_rageval.metrics.base import MetricInfo, Models, NoOptions, Role, defined
 from pytest_rageval.metrics.rubric import Rubric, RubricMetric
 from pytest_rageval.model import ANSWER_KIND, ANSWERABLE, Sample, Score
 from pytest_rageval.text.prompts import Prompt, prompts_of
@@ -77,16 +77,14 @@ class Question(RubricMetric):
 _JUDGE: Final[frozenset[Role]] = frozenset({"judge"})
 
 METRICS = (
-    MetricDefinition(
-        MetricInfo(
-            "must_satisfy",
-            needs=frozenset({"must_satisfy", "answer"}),
-            of_row=frozenset({"must_satisfy"}),
-            asks=_JUDGE,
-            empty_is_worst=True,
-            summary="a judge says that the answer meets each criterion; a call for each",
-        ),
+    defined(
+        "must_satisfy",
+        "must_satisfy answer",
+        "a judge says that the answer meets each criterion; a call for each",
         MustSatisfy,
+        of_row=frozenset({"must_satisfy"}),
+        asks=_JUDGE,
+        empty_is_worst=True,
     ),
 )
 

@@ -177,12 +177,10 @@ async def grade_documents(sample: Sample, filling: Filling, models: Models) -> G
         return Graded()
     retrieved = sample.retrieved_ids or ()
     holes = dict.fromkeys(retrieved[rank - 1] for rank in hole_ranks(sample, filling.k))
-    known = {name: text for name in holes if (text := filling.text_of(sample, name).strip())}
-    checked = {
-        name: text
-        for name in filling.checked.get(sample.id, ())
-        if (text := filling.text_of(sample, name).strip())
-    }
+    known, checked = (
+        {name: text for name in names if (text := filling.text_of(sample, name).strip())}
+        for names in (holes, filling.checked.get(sample.id, ()))
+    )
     grades = await _grade_each(sample, {**known, **checked}, filling, models)
     return Graded(
         {name: grades[name] for name in known},

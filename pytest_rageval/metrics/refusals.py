@@ -23,14 +23,9 @@ from pytest_rageval.metrics.lexical import contains, prepare
 from pytest_rageval.model import REPEATS, TOLERANCE, Sample, Score
 
 FAILED: Final = "the judge did not say whether the answer refuses"
-_UNCLEAR: Final = (
-    "in none of the languages of refusals.language: whether it refuses is not known; "
-    "write refusals.also, or refusals: judge"
-)
-
-
 _UNKNOWN: Final[Mapping[AnswerKind, str]] = {
-    "unclear": _UNCLEAR,
+    "unclear": "in none of the languages of refusals.language: whether it refuses is not known; "
+    "write refusals.also, or refusals: judge",
     "failed": FAILED,
 }
 

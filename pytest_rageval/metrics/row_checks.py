@@ -21,7 +21,7 @@ from typing import Final
 from pydantic import Field
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
+from pytest_rageval.metrics.base import MetricDefinition, NoOptions, ScoringContext, defined
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.codec import LimitError
 from pytest_rageval.text.row_checks import Check, checks_of, included, says_nothing
@@ -92,9 +92,8 @@ def _definition(
     *,
     summary: str,
 ) -> MetricDefinition:
-    fields = frozenset({name})
-    info = MetricInfo(name, needs=fields | {"answer"}, of_row=fields, summary=summary)
-    return MetricDefinition(info, partial(RowChecks, checks=checks), options)
+    made = partial(RowChecks, checks=checks)
+    return defined(name, f"{name} answer", summary, made, options, of_row=frozenset({name}))
 
 
 METRICS = (

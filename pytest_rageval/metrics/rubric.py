@@ -12,14 +12,7 @@ from pydantic import Field, FiniteFloat, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.base import (
-    LevelGuide,
-    MetricDefinition,
-    MetricInfo,
-    Models,
-    NoOptions,
-    Role,
-)
+from pytest_rageval.metrics.base import LevelGuide, MetricInfo, Models, NoOptions, defined
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.prompts import (
     Language,
@@ -42,7 +35,6 @@ PLACEHOLDER: Final = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
 
 _TAGS = {"query": "question", "context": "context", "answer": "answer", "reference": "reference"}
 
-_NEEDS = frozenset({"question", "answer"})
 _REASON_WIDTH = 300
 _REPLY_WIDTH = 200
 _LLM_ERROR = "LLM ERROR"
@@ -288,21 +280,24 @@ def _json_number(number: float) -> float | int:
     return int(number) if number.is_integer() else number
 
 
-def _definition(name: str, *aliases: str, summary: str) -> MetricDefinition:
-    asks: frozenset[Role] = frozenset({"judge"})
-    info = MetricInfo(
-        name, _NEEDS, aliases, (0.0, 5.0), asks=asks, empty_is_worst=True, summary=summary
+METRICS = tuple(
+    defined(
+        names,
+        "question answer",
+        summary,
+        RubricMetric,
+        RubricOptions,
+        range=(0.0, 5.0),
+        asks=frozenset({"judge"}),
+        empty_is_worst=True,
     )
-    return MetricDefinition(info, RubricMetric, RubricOptions)
-
-
-METRICS = (
-    _definition("rubric", summary="a level of your own; 1 call"),
-    _definition(
-        "llm_answer_relevancy",
-        "AnswerRelevancyMetric",
-        summary="a level of how well it answers the question; 1 call",
-    ),
+    for names, summary in (
+        ("rubric", "a level of your own; 1 call"),
+        (
+            "llm_answer_relevancy AnswerRelevancyMetric",
+            "a level of how well it answers the question; 1 call",
+        ),
+    )
 )
 
 

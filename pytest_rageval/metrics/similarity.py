@@ -122,20 +122,18 @@ class ContextSimilarity:
         return self._score(vectors[: len(retrieved)], vectors[len(retrieved) :])
 
     def _score(self, retrieved: Sequence[Vector], expected: Sequence[Vector]) -> Score:
-        found = [self._of_one(vector, expected) for vector in retrieved]
-        known = [value for value in found if value is not None]
-        if len(known) < len(found):
+        rows = [[cosine(vector, other) for other in expected] for vector in retrieved]
+        known = [[value for value in row if value is not None] for row in rows]
+        if known != rows:
             return Score(self._name, None, error=_NO_DIRECTION)
-        listed = shorten(", ".join(f"{value:.2f}" for value in known))
+        found = [max(row) if self._against == "max" else _mean(row) for row in known]
+        listed = shorten(", ".join(f"{value:.2f}" for value in found))
         reason = f"similarities by rank: {listed}"
-        return Score(self._name, math.fsum(known) / len(known), reason, {"similarities": known})
+        return Score(self._name, _mean(found), reason, {"similarities": found})
 
-    def _of_one(self, vector: Vector, expected: Sequence[Vector]) -> float | None:
-        found = [cosine(vector, other) for other in expected]
-        known = [value for value in found if value is not None]
-        if len(known) < len(found):
-            return None
-        return max(known) if self._against == "max" else math.fsum(known) / len(known)
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 _COSINE: Final[Mapping[str, Any]] = {

@@ -150,25 +150,6 @@ SIMILARITIES: dict[Measure, Callable[[str, str], float]] = {
     "jaro_winkler": jaro_winkler_similarity,
 }
 
-_OF_ANSWERS = (
-    defined(
-        "string_similarity non_llm_string_similarity NonLLMStringSimilarity",
-        NEEDS,
-        "how few characters to change",
-        string_similarity,
-        DistanceOptions,
-    ),
-    string_metric(
-        "string_presence string_present StringPresence",
-        "1 if a reference is a part of the answer to the letter, else 0",
-        contained,
-    ),
-    string_metric(
-        "string_equality ExactMatch", "1 if the answer is a reference to the letter, else 0", equal
-    ),
-)
-
-
 Table = Sequence[Sequence[float]]
 """A row for each retrieved context with its similarity to each expected one."""
 
@@ -269,7 +250,21 @@ class QuotedSpans:
 
 
 METRICS = (
-    *_OF_ANSWERS,
+    defined(
+        "string_similarity non_llm_string_similarity NonLLMStringSimilarity",
+        NEEDS,
+        "how few characters to change",
+        string_similarity,
+        DistanceOptions,
+    ),
+    string_metric(
+        "string_presence string_present StringPresence",
+        "1 if a reference is a part of the answer to the letter, else 0",
+        contained,
+    ),
+    string_metric(
+        "string_equality ExactMatch", "1 if the answer is a reference to the letter, else 0", equal
+    ),
     defined(
         "non_llm_context_precision non_llm_context_precision_with_reference"
         " NonLLMContextPrecisionWithReference",
