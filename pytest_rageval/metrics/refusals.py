@@ -75,23 +75,16 @@ class RefusalMetric:
 
 
 def _quoted(sample: Sample) -> str:
-    """Return the answer in quotes, after words on the context that has a reference in it."""
-    where = _context_with_reference(sample)
-    answer = shorten(" ".join((sample.answer or "").split()), 120)
-    return f'{where}"{answer}"'
-
-
-def _context_with_reference(sample: Sample) -> str:
-    """Return words before a quoted answer: which context has a reference in it; "" if none has."""
+    """Return the answer in quotes, after the first context that has a reference in it, if any."""
     # Not at the top: only reasons need it.
     from pytest_rageval.text.evidence import holds
 
-    if sample.answerable is False:
-        return ""
-    for at, context in enumerate(sample.contexts or (), start=1):
+    quoted = f'"{shorten(" ".join((sample.answer or "").split()), 120)}"'
+    contexts = () if sample.answerable is False else sample.contexts or ()
+    for at, context in enumerate(contexts, start=1):
         if holds([context], sample.references or ()):
-            return f"contexts[{at}] holds the reference, the answer is "
-    return ""
+            return f"contexts[{at}] holds the reference, the answer is {quoted}"
+    return quoted
 
 
 _MISSED: Final = "the question has no answer in the documents, and the answer gives one"

@@ -113,11 +113,10 @@ def source_texts(row: SupportRow, source: Source) -> list[str]:
 
 
 async def _find_statements(table: SupportTable, origin: Origin, models: Models) -> None:
-    row = table.row
     if origin == "sentence":
-        table.statements[origin] = _sentences(row)
+        table.statements[origin] = _sentences(table.row)
     elif origin == "nugget":
-        table.statements[origin] = _nuggets(row)
+        table.statements[origin] = _nuggets(table.row)
     else:
         await _find_claims(table, origin, models)
 
@@ -130,12 +129,7 @@ def _sentences(row: SupportRow) -> tuple[Statement, ...]:
     sources = Sources(row.sample, reading.base, reading.of)
     counted = [sentence for sentence in reading.cited.sentences if sentence.is_counted]
     return tuple(
-        Statement(
-            "sentence",
-            number,
-            sentence.text,
-            _cited(sentence, sources),
-        )
+        Statement("sentence", number, sentence.text, _cited(sentence, sources))
         for number, sentence in enumerate(counted, 1)
     )
 

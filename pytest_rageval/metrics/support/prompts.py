@@ -171,11 +171,9 @@ def _verdict(verdict: Any) -> tuple[int, Cell]:
         raise UnreadableReplyError(f'"support" must be full, partial or none, found {shown}')
     reason = verdict.get("reason")
     text = " ".join(reason.split()) if isinstance(reason, str) else ""
-    if level == "full":
-        if re.search(_DENIES, text.lower()):
-            raise UnreadableReplyError(f'"support" is full, and its reason {shorten(repr(text))}')
-        text = ""
-    if text and not any(map(str.isalnum, text)):
+    if level == "full" and re.search(_DENIES, text.lower()):
+        raise UnreadableReplyError(f'"support" is full, and its reason {shorten(repr(text))}')
+    if level == "full" or not any(map(str.isalnum, text)):
         text = ""
     return number, Cell(level, shorten(text, _REASON_WIDTH))
 
@@ -272,12 +270,11 @@ class ClaimsReply:
     def _check_count(self, claims: Sequence[str]) -> None:
         count = self._sentences
         fewest = math.ceil(count / _SENTENCES_PER_CLAIM) if count >= _LONG else min(count, 1)
-        if len(claims) >= fewest or (self.may_be_empty and not claims):
+        if len(claims) >= fewest:
             return
-        if not claims and kind_of(self.text) == "refused":
+        if not claims and (self.may_be_empty or kind_of(self.text) == "refused"):
             return
-        listed = "none" if not claims else f"{len(claims)}"
         raise UnreadableReplyError(
-            f"it has {listed} of the claims of a text of about {counted(count, 'sentence')}: "
-            "leave out no fact"
+            f"it has {len(claims) or 'none'} of the claims of a text of about "
+            f"{counted(count, 'sentence')}: leave out no fact"
         )
