@@ -115,11 +115,14 @@ def decorated(found: object) -> Declaration:
     return declared if isinstance(declared, Declaration) else NO_DECLARATION
 
 
-def declaration_of(found: object, methods: Sequence[str] = ()) -> Declaration:
+def declaration_of(
+    found: object, methods: Sequence[str] = (), *, is_async: bool = True
+) -> Declaration:
     """Return what the code declares: by the decorator, then as attributes of a class or object.
 
     Both count more than what the decorator declares at its method, or at a partial's function.
-    ``methods`` are those that may score where the method has another name than ours.
+    ``methods`` are those that may score where the method has another name than ours. Unless that
+    ``is_async``, an attribute ``timeout_s`` is for requests of its own.
     """
     if inspect.isroutine(found):
         return decorated(found)
@@ -128,17 +131,18 @@ def declaration_of(found: object, methods: Sequence[str] = ()) -> Declaration:
         name: value
         for name, kinds in _KINDS.items()
         if isinstance(value := getattr(found, name, None), kinds)
+        and (is_async or name != "timeout_s")
     }
     # But of this one, everything else is refused: in silence, higher would be better.
     said = getattr(found, "higher_is_better", None)
     known["higher_is_better"] = None if callable(said) or inspect.ismemberdescriptor(said) else said
-    return decorated(found).over(Declaration(**known)).over(_of_method(found, methods))
+    return decorated(found).over(Declaration(**known)).over(_of_method(found, methods, is_async))
 
 
-def _of_method(found: object, methods: Sequence[str]) -> Declaration:
+def _of_method(found: object, methods: Sequence[str], is_async: bool) -> Declaration:
     """Return what is declared at a partial's function, or at the method that scores."""
     if isinstance(found, partial):
-        return declaration_of(found.func)
+        return declaration_of(found.func, is_async=is_async)
     ours = (name for name in SCORING if callable(getattr(found, name, None)))
     declared = NO_DECLARATION
     for name in methods or (next(ours, "__call__"),):

@@ -82,7 +82,9 @@ def define_metric(
         )
     is_said = declared.over(decorated(found)).higher_is_better is not None
     kind = _dbgpt_kind(found)
-    declared = declared.over(declaration_of(found, () if kind is None else _SCORE_THERE))
+    methods = () if kind is None else _SCORE_THERE
+    is_async = binding.signature.is_async
+    declared = declared.over(declaration_of(found, methods, is_async=is_async))
     if inspect.isclass(found):  # the default of its constructor, which scenarios cannot change
         by_default = binding.options.defaults.get("higher_is_better")
         declared = declared.over(Declaration(higher_is_better=by_default))

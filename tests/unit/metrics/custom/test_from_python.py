@@ -290,6 +290,19 @@ class TestWhatIsSaid:
     def test_what_cannot_be_is_refused(self, said: dict[str, Any], message: str) -> None:
         assert f"my_metrics:own: {message}" in refusal(length, **said)
 
+    def test_a_time_limit_of_its_own_requests_is_none_of_ours(self) -> None:
+        """As an attribute of what is not async; at the decorator it would be meant for us."""
+
+        class Asks:
+            timeout_s = 3.0
+
+            def score(self, sample: Sample) -> float:
+                return 1.0
+
+        for found in (Asks, Asks(), metric(version=2)(Asks)):
+            assert not define_metric(found, "own").info.is_async
+        assert "only an async function" in refusal(metric(timeout_s=3)(Asks))
+
     @pytest.mark.parametrize("seconds", [0, -1, math.nan, "3", True])
     def test_a_time_limit_is_above_0(self, seconds: Any) -> None:
         """0 was the default of 120 s."""
