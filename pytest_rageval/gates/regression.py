@@ -379,14 +379,15 @@ class CorrectedRegressionGate(RegressionGate):
         from pytest_rageval.stats.labels.corrected_means import corrected_difference
 
         confidence = 1.0 - self.test.alpha / len(self.targets)
-        found = corrected_difference(result, self.human[name], self.baseline, confidence)
+        human, excludes = self.human[name], self.mode == "non_inferior"
+        found = corrected_difference(result, human, self.baseline, confidence, is_beyond=excludes)
         pairs = scored_pairs(result.info, weighing(result), self.baseline, name)
         both = [(ours - theirs, sample.sample_weight) for sample, ours, theirs in pairs]
         why = self._too_few(result, len(both), "have a score in both runs", name)
         why = why or self._too_many_lost(result, len(both), name) or found.why
         if found.mean is None or found.ci_low is None or found.ci_high is None:
             why = why or "the labels give no interval"
-            fell = not both or self.mode == "non_inferior"
+            fell = not both or excludes
             word = "no fall is excluded" if fell else "cannot be decided"
             return _CorrectedFinding(None, f"{name}: {word}: {why}", why, fell)
         sign = 1.0 if self.higher_is_better[name] else -1.0

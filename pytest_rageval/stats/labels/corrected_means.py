@@ -39,6 +39,7 @@ from pytest_rageval.stats.labels.strata import (
     strata_of,
     without_record,
 )
+from pytest_rageval.stats.summary import weighted_interval
 from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.stats.wording import counted
 
@@ -103,12 +104,19 @@ def _scaled(found: Corrected, low: float, span: float) -> Corrected:
 
 
 def corrected_difference(
-    result: ScenarioResult, human: HumanLabels, baseline: Baseline, confidence: float = 0.95
+    result: ScenarioResult,
+    human: HumanLabels,
+    baseline: Baseline,
+    confidence: float = 0.95,
+    *,
+    is_beyond: bool = False,
 ) -> Corrected:
     """Return the difference that people would see between this run (A) and a baseline (B).
 
     An equal answer is no difference. The others are strata of their own: 10 of them, or all, must
-    be labelled on both sides, and two in each stratum; until then there is no figure.
+    be labelled on both sides, and two in each stratum; until then there is no figure. With all of
+    them labelled it is known exactly for these samples. ``is_beyond``: the interval is to hold for
+    more like them, and counts one pair more at its worst, as ``interval_of_fall`` does.
     """
     scale = Scale.of(result.info, human)
     pairs = list(_pairs(result, human, baseline, scale))
@@ -129,7 +137,18 @@ def corrected_difference(
     strata += [equal] if equal else []
     exact = (len(parts),)  # equal answers differ by 0, and stand for no others
     found = corrected_mean(strata, differences=True, confidence=confidence, exact=exact)
+    if is_beyond and labelled == len(changed):
+        low, high = _beyond([pair.judged for pair in pairs], confidence) or (None, None)
+        found = replace(found, ci_low=low, ci_high=high)
     return replace(_scaled(found, 0.0, scale.span), labels=labelled)
+
+
+def _beyond(pairs: Sequence[Judged], confidence: float) -> tuple[float, float] | None:
+    """Return the interval of the mean of pairs that are all known, None for too few."""
+    differences = [0.0 if pair.human is None else pair.human for pair in pairs]
+    weights = [pair.weight for pair in pairs]
+    groups = [at if pair.group is None else pair.group for at, pair in enumerate(pairs)]
+    return weighted_interval(differences, weights, (-1.0, 1.0), confidence, groups)
 
 
 def _missing_pairs(

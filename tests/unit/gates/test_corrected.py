@@ -172,6 +172,34 @@ def test_a_fall_that_people_see_is_judged_by_its_interval(
     assert "by the judge alone -0.2000" in found.message
 
 
+@pytest.mark.parametrize(
+    ("changed", "mode", "max_drop", "outcome"),
+    [
+        (0, "non_inferior", 0.0362, "failed"),
+        (0, "non_inferior", 0.0363, "passed"),
+        (3, "non_inferior", 0.0851, "failed"),
+        (3, "non_inferior", 0.0852, "passed"),
+        (3, "exceeds", 0.02, "failed"),
+        (3, "exceeds", 0.03, "passed"),
+    ],
+)
+def test_what_is_known_of_all_samples_excludes_no_fall_of_more_like_them(
+    result: Result, changed: int, mode: str, max_drop: float, outcome: str
+) -> None:
+    """Of 100 answers ``changed`` fell from 1 to 0, all with labels.
+
+    Falls are excluded as without labels: from the end of Clopper and Pearson's interval on. It is
+    1 - 0.025^(1/100) = 0.03622 of 0 in 100, and 0.08518 of 3.
+    """
+    names = [f"s{at}" for at in range(100)]
+    digests = {name: BEFORE if at < changed else NOW for at, name in enumerate(names)}
+    before = Baseline("main", names, {"judge": dict.fromkeys(names, 1.0)}, digests=digests)
+    options = {"metrics": ["judge"], "corrected": True, "mode": mode, "max_drop": max_drop}
+    labels = pairs(dict.fromkeys(range(changed), (0.0, 1.0)))
+    gate = {"no_regression": {"baseline": "main", **options}}
+    assert check(result, gate, labels, baselines={"main": before}).outcome == outcome
+
+
 def test_a_fall_that_may_go_unseen_is_named(result: Result) -> None:
     """F4: the interval is 0.2226 wide on either side, of which 80 % power takes 2.80/1.96."""
     found = regression(result, pairs(FALL), max_drop=0.3)
