@@ -124,7 +124,8 @@ def declaration_of(
     ``methods`` are those that may score where the method has another name than ours. Unless that
     ``is_async``, an attribute ``timeout_s`` is for requests of its own.
     """
-    if inspect.isroutine(found):
+    # From Python 3.14 on, a partial is a routine, too.
+    if inspect.isroutine(found) and not isinstance(found, partial):
         return decorated(found)
     # An attribute of another type (a method, a property of a class) declares nothing.
     known: dict[str, Any] = {
