@@ -39,7 +39,7 @@ from pytest_rageval.metrics.custom.signature import (
     read_signature,
 )
 from pytest_rageval.metrics.rubric import fill_prompt
-from pytest_rageval.model import PASSING, Sample, Score
+from pytest_rageval.model import PASSING, Sample, Score, json_plain
 from pytest_rageval.redaction import (
     Redactor,
     is_clearly_secret,
@@ -128,16 +128,19 @@ def define_metrics(found: object, shown: str) -> list[MetricDefinition]:
     return [define_metric(found, name, path_of(found))]
 
 
+_Bound = tuple[object, Callable[..., Any], Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Binding:
     """How a metric is called: its signature, its options, and how they are bound.
 
-    ``bind(options)`` returns the function and its keyword arguments.
+    ``bind(options)`` returns the object that scores, its function, and the keyword arguments.
     """
 
     signature: Signature
     options: type[CallOptions]
-    bind: Callable[[CallOptions], tuple[Callable[..., Any], Mapping[str, Any]]]
+    bind: Callable[[CallOptions], _Bound]
 
 
 def _bind(found: object, shown: str) -> _Binding:
@@ -150,7 +153,17 @@ def _bind(found: object, shown: str) -> _Binding:
         raise CustomMetricError(f"{shown} {_expected(found)}")
     function = cast("Callable[..., Any]", getattr(found, method) if method else found)
     signature = read_signature(function, f"{shown}.{method}" if method else shown)
-    return _Binding(signature, signature.options, lambda options: (function, options.keywords()))
+    scorer = _scorer(found)
+    return _Binding(
+        signature, signature.options, lambda options: (scorer, function, options.keywords())
+    )
+
+
+def _scorer(found: object) -> object:
+    """Return the object whose method ``found`` is, also within a partial; else ``found``."""
+    while isinstance(found, partial):
+        found = found.func
+    return getattr(found, "__self__", found)
 
 
 def _bind_class(found: type, shown: str) -> _Binding:
@@ -166,11 +179,12 @@ def _bind_class(found: type, shown: str) -> _Binding:
             f"{shown}.{method} has a required parameter {required[0].alias!r}; options of a class "
             "must be parameters of its constructor"
         )
-    return _Binding(
-        signature,
-        read_constructor(found, shown),
-        lambda options: (getattr(found(**options.keywords()), method), {}),
-    )
+
+    def bind(options: CallOptions) -> _Bound:
+        made = found(**options.keywords())
+        return made, getattr(made, method), {}
+
+    return _Binding(signature, read_constructor(found, shown), bind)
 
 
 def _bind_dbgpt(found: object, shown: str) -> _Binding:
@@ -178,14 +192,15 @@ def _bind_dbgpt(found: object, shown: str) -> _Binding:
     if inspect.isclass(found):
         options = read_constructor(found, shown, _IGNORED)
 
-        def bind(given: CallOptions) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-            return scoring(_constructed(found, given.keywords())), {}
+        def bind(given: CallOptions) -> _Bound:
+            made = _constructed(found, given.keywords())
+            return made, scoring(made), {}
 
         # Not made yet: the signature of its scoring function is the same for any instance.
         return _Binding(read_signature(scoring(None), shown), options, bind)
     function = scoring(found)
     signature = read_signature(function, shown)
-    return _Binding(signature, signature.options, lambda _: (function, {}))
+    return _Binding(signature, signature.options, lambda _: (found, function, {}))
 
 
 def _method(found: object) -> str | None:
@@ -213,21 +228,29 @@ def _make(
     if _LOWER in (given.model_extra or {}):  # taken by ** of the code, as anything is
         raise CustomMetricError(f"{shown}: {_NOT_LOWER}")
     try:
-        function, keywords = binding.bind(given)
+        scorer, function, keywords = binding.bind(given)
+        said = _direction_of(scorer)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also of sys.exit, pytest.skip
         raise CustomMetricError(f"{shown}(...) raised {describe_hidden(error, hide)}") from error
-    found = getattr(getattr(function, "__self__", None), "higher_is_better", None)
-    if is_better is not None and isinstance(found, bool) and found is not is_better:
+    if is_better is not None and said is not None and said is not is_better:
         raise CustomMetricError(
-            f"{shown}: its object sets higher_is_better = {found}, which is not seen: set it in "
-            f"the class, or write 'higher_is_better: {str(found).lower()}' into the scenario"
+            f"{shown}: its object sets higher_is_better = {shorten(repr(said))}, which is not "
+            "seen: set it in the class, or write higher_is_better: true or false into the scenario"
         )
     call = Call(function, keywords, binding.signature, hide)
     if binding.signature.is_async:
         return CustomCoroutine(label, call, timeout_s)
     return CustomFunction(label, call)
+
+
+def _direction_of(scorer: object) -> object:
+    """Return what an object says of its direction, None where it says nothing."""
+    if getattr(scorer, _LOWER, None) is True:
+        return False
+    said = getattr(scorer, "higher_is_better", None)
+    return None if callable(said) else json_plain(said)  # a Boolean of numpy is one
 
 
 _WORDS: Final = re.compile(r"(?=.*[^\W\d_])(?:(?:[^\W\d_]{1,20}|\d+)(?:[ _.-]+|$))+")

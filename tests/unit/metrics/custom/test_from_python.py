@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError, create_model
 
 from pytest_rageval.clients.errors import BudgetError
 from pytest_rageval.errors import RagevalError
+from pytest_rageval.metrics import dbgpt
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, Models, ScoringContext
 from pytest_rageval.metrics.custom.declaration import Declaration, declaration_of, metric
 from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
@@ -363,7 +364,46 @@ class TestWhatIsSaid:
         for found in (Later(), type("Own", (Later,), {"higher_is_better": False})):
             made(found)
         made(Later, higher_is_better=True)
+        bound = Later().score
+        for found in (bound, functools.partial(functools.partial(bound))):
+            with pytest.raises(CustomMetricError, match="sets higher_is_better = False, which is"):
+                made(found)
+
+        class Unbound(Later):
+            @staticmethod
+            def score(sample: Sample) -> float:
+                return 1.0
+
+        class Theirs(dbgpt.EvaluationMetric, Later):
+            def sync_compute(self, prediction: Any, contexts: Any = None) -> float:
+                return 1.0
+
+        for found in (Unbound, Theirs):
+            with pytest.raises(CustomMetricError, match="sets higher_is_better = False, which is"):
+                made(found)
         made(metric(higher_is_better=True)(Later))
+
+    @pytest.mark.parametrize(
+        ("name", "value", "said"),
+        [
+            ("higher_is_better", "no", "'no'"),
+            ("higher_is_better", 0, "0"),
+            ("lower_is_better", True, "False"),
+            ("higher_is_better", None, ""),
+            ("higher_is_better", True, ""),
+            ("lower_is_better", False, ""),
+        ],
+    )
+    def test_whatever_a_constructor_sets_for_a_direction_is_seen(
+        self, name: str, value: object, said: str
+    ) -> None:
+        own = type("Own", (Tone,), {"__init__": lambda self: setattr(self, name, value)})
+        definition = defined(own)
+        if not said:
+            definition.make("own", definition.options())
+            return
+        with pytest.raises(CustomMetricError, match=f"sets higher_is_better = {said}, which is"):
+            definition.make("own", definition.options())
 
     def test_a_property_is_no_direction(self) -> None:
         own = type("Own", (Tone,), {"higher_is_better": property(lambda self: False)})
