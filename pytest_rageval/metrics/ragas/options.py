@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.metrics.base import MetricInfo, NoOptions
 from pytest_rageval.scenario.model_specs import check_language
 
@@ -124,8 +125,8 @@ class IrrelevantNoiseOptions(NoiseOptions):
 _LEVEL = re.compile(r"score([0-9]+)_description")
 
 
-def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
-    """Return the rubrics.
+def levels_of(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """Return the rubrics, of a scenario or a row, after a check.
 
     Raises ValueError for a name without a mark, a mark that is described twice, or fewer than two.
     """
@@ -133,7 +134,9 @@ def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
         return None
     for name in rubrics:
         if not _LEVEL.fullmatch(name):
-            raise ValueError(f"{name!r} must be written as score1_description, score2_description")
+            guess = did_you_mean(name, [f"score{mark}_description" for mark in range(11)])
+            must = "must be written as score1_description, score2_description"
+            raise ValueError(f"{shorten(repr(name))} {must}.{guess}")
     marks = [_mark(name) for name in rubrics]
     if len(marks) < 2:
         raise ValueError("rubrics describe two levels or more")
@@ -148,8 +151,8 @@ def _mark(name: str) -> int:
 
 
 def scale_of(rubrics: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return the lowest and the highest mark of levels; None where their names have no marks."""
-    marks = [_mark(name) for name in rubrics if _LEVEL.fullmatch(name)]
+    """Return the lowest and the highest mark of levels, None without any; ValueError as above."""
+    marks = [_mark(name) for name in levels_of(rubrics or None) or ()]
     return (min(marks), max(marks)) if marks else None
 
 
@@ -159,7 +162,7 @@ _WITH_REFERENCE = "whether a row needs a reference; the judge sees one that the 
 class RubricsOptions(ReferenceOptions):
     """The levels, and whether a row needs a reference."""
 
-    rubrics: Annotated[dict[str, str] | None, AfterValidator(_levels)] = Field(
+    rubrics: Annotated[dict[str, str] | None, AfterValidator(levels_of)] = Field(
         None, description="score1_description: text, and so on; ragas' five levels when absent"
     )
     with_reference: bool = Field(False, description=_WITH_REFERENCE)

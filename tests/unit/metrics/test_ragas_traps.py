@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -217,10 +218,6 @@ def test_replies_that_ragas_would_score_wrongly_are_errors(
 
 def test_a_mark_is_one_of_the_levels_of_the_row() -> None:
     rubrics = {f"score{mark}_description": f"level {mark}" for mark in (1, 2, 3)}
-    for said, sample in ((3, rubrics), (5, {"good": "it is", "bad": "it is not"})):
-        row = replace(SAMPLE, metadata={"rubrics": sample})
-        reply = {"InstanceRubricScoreOutput": [{"feedback": "", "score": said}]}
-        assert score("instance_rubrics", reply, sample=row).value == said
     row = replace(SAMPLE, metadata={"rubrics": rubrics})
     reply = {"InstanceRubricScoreOutput": [{"feedback": "", "score": 5}]}
     with pytest.raises(InvalidOutputError, match="score is 5, it must be one of 1, 2, 3"):
@@ -231,6 +228,25 @@ def test_a_mark_is_one_of_the_levels_of_the_row() -> None:
         wanted = rf"levels {low}\.\.{high} are not within scale \[1, 5\]: .*\[{low}, {high}\]"
         with pytest.raises(ValueError, match=wanted):
             score("instance_rubrics", {}, sample=row)
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        # Without its level 3, a judge could give no more than 2.
+        ({"score1_description": "", "score2_description": "", "score3_descripton": ""},
+         "'score3_descripton' must be .* Did you mean 'score3_description'?"),
+        ({"good": "it is", "bad": "it is not"}, "'good' must be written as score1_description"),
+        ({"score1_description": "", "score01_description": ""}, "each level once"),
+        ({"score1_description": "all right"}, "two levels or more"),
+    ],
+)  # fmt: skip
+def test_rubrics_of_a_row_are_held_as_those_of_a_scenario(
+    levels: Mapping[str, str], message: str
+) -> None:
+    row = replace(SAMPLE, metadata={"rubrics": levels})
+    with pytest.raises(ValueError, match=message):
+        score("instance_rubrics", {}, sample=row)
 
 
 def test_claims_of_the_reference_are_none_of_the_answer() -> None:
