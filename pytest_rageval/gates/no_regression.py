@@ -238,7 +238,7 @@ def _check_ranges(options: RegressionSpec, location: Location) -> None:
             )
             raise location.error(message)
         is_tested = options.mode != "non_inferior"  # the interval may go further than the scores
-        if relative and drop > 1.0 and is_tested and _never_below_0(metric, location.info):
+        if relative and drop >= 1.0 and is_tested and _never_below_0(metric, location.info):
             message = (
                 f"max_drop {100 * drop:g}% can never be exceeded: {metric} is never below 0, and "
                 "cannot fall by more than 100%"

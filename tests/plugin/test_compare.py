@@ -241,14 +241,14 @@ def test_the_environment_stands_in_for_the_options(
 ) -> None:
     """[A14] RAGEVAL_COMPARE and the others; several falls separated by ``;``."""
     monkeypatch.setenv("RAGEVAL_COMPARE", "main")
-    monkeypatch.setenv("RAGEVAL_COMPARE_FAIL", "f1:0.1;em:100%")
+    monkeypatch.setenv("RAGEVAL_COMPARE_FAIL", "f1:0.6;em:99%")
     monkeypatch.setenv("RAGEVAL_FAIL_UNDER", "0.3")
     monkeypatch.setenv("RAGEVAL_SAVE_FAILED", "next")
     saved.rows(rows(*[HALF] * 8))
     plain()
     assert saved.gates() == {
-        "compare_fail.f1": "failed",
-        "compare_fail.em": "passed",
+        "compare_fail.f1": "passed",  # 1 → 1/2
+        "compare_fail.em": "failed",  # 1 → 0
         "fail_under": "failed",
         "unscored": "passed",
     }
