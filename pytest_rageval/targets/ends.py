@@ -18,12 +18,12 @@ from pytest_rageval.targets.events import (
     around,
     is_aside,
     on_the_path,
-    one_of,
     places_in,
     status_of,
     words_of,
 )
 from pytest_rageval.text.json_value import EVERY, JsonPath
+from pytest_rageval.text.tokenize import one_of
 
 _BEGINS = (
     *("message start", "run started", "workflow started", "start step", "response created"),

@@ -15,12 +15,7 @@ from typing import Any, Final
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.text.codec import TOO_DEEP, LimitError, read_json
 from pytest_rageval.text.json_value import JsonPath
-
-
-def one_of(words: str) -> frozenset[str]:
-    """Return the words that are named."""
-    return frozenset(words.split())
-
+from pytest_rageval.text.tokenize import one_of
 
 # Types are compared in lower case, and by their words: TOOL_CALL_ARGS, toolCall, tool-call.
 

@@ -25,12 +25,12 @@ from pytest_rageval.targets.events import (
     is_aside,
     is_end,
     is_thought,
-    one_of,
     repeats,
     replaces,
     words_of,
 )
 from pytest_rageval.text.json_value import JsonPath, LostPathError, parse_path
+from pytest_rageval.text.tokenize import one_of
 
 _STREAMED = tuple(
     parse_path(path)

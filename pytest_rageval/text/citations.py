@@ -306,12 +306,6 @@ def structured_answer(value: Any) -> tuple[tuple[str, tuple[Source, ...]], ...] 
     if not all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in value):
         return None
     return tuple(
-        (
-            part["text"],
-            tuple(
-                source + 1 if isinstance(source, int) else source
-                for source in structured_citations(part.get("citations") or ())
-            ),
-        )
+        (part["text"], _from_one(structured_citations(part.get("citations") or ()), 0))
         for part in value
     )

@@ -256,7 +256,7 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
     except msgspec.ValidationError:
         raise
     except ValueError:  # half of a character or a byte order mark, which json reads, or no JSON
-        plain_value = read_json(text, depth=None, parse_constant=_refuse)
+        plain_value = read_json(text, depth=None, parse_constant=refuse_constant)
         return msgspec.convert(plain_value, kind)
     return found
 
@@ -266,7 +266,8 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
-def _refuse(constant: str) -> NoReturn:
+def refuse_constant(constant: str) -> NoReturn:
+    """Raise ValueError for NaN or an infinity, which Python's ``json`` reads."""
     raise ValueError(f"{constant} is no number of JSON")
 
 

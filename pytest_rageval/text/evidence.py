@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from pytest_rageval.text.tokenize import has_cjk, split_characters
+from pytest_rageval.text.tokenize import has_cjk, one_of, split_characters
 
 
 def holds(texts: Iterable[str], references: Iterable[str]) -> bool:
@@ -54,9 +54,8 @@ def content_words(text: str) -> list[str]:
     return [token for token in dict.fromkeys(tokens) if token not in _FUNCTION_WORDS]
 
 
-_ARTICLES: Final = frozenset(("a", "an", "the"))
-
-_ENGLISH: Final = (
+_ARTICLES: Final = one_of("a an the")
+_FUNCTION_WORDS: Final = one_of(
     "a an the and or but nor so if then than as at by for from in into of off on onto out over to "
     "under until up upon with within without about after before between during through i you he "
     "she it we they me him her us them my your his its our their this that these those who whom "
@@ -64,4 +63,3 @@ _ENGLISH: Final = (
     "have had having can could may might must shall should will would not no yes true false also "
     "there here s t ll re ve d m"
 )
-_FUNCTION_WORDS: Final = frozenset(_ENGLISH.split())

@@ -18,10 +18,10 @@ from pytest_rageval.text.citation_markers import CitationRule
 from pytest_rageval.text.citations import strip_citations
 from pytest_rageval.text.phrases import phrases_in
 from pytest_rageval.text.sentences import split_sentences
-from pytest_rageval.text.tokenize import has_cjk, split_characters
+from pytest_rageval.text.tokenize import has_cjk, one_of, split_characters
 
 _PHRASES: Final = phrases_in(__package__, "refusals.toml")
-_HINTS: Final = frozenset(_PHRASES["hints"][0].split())
+_HINTS: Final = one_of(_PHRASES["hints"][0])
 _REFUSALS: Final = {
     language: re.compile("|".join(_PHRASES[f"refusals_{language}"])) for language in ("en", "zh")
 }
@@ -255,23 +255,19 @@ def _may_be_in(beginning: str, languages: Sequence[str]) -> bool:
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _LOOKED_AT: Final = 200
 _FEW_WORDS: Final = 6
-_ENGLISH_WORDS: Final = (
+_ENGLISH: Final = one_of(
     "the of and to in is are was were be been that this it for with on as by at from not or you "
     "your can will may must has have had an which their they its does do if but i we"
 )
-_FOREIGN_WORDS: Final = (
+_FOREIGN: Final = one_of(
     "der die das und ist nicht ein eine mit den von zu im auf für sind wird es sie dem des "
     "le la les un une et est pas que de du dans pour sur par avec au aux ce cette il elle "
     "el los las y se por para con una del al como más su lo gli che di per non sono della nel "
     "o os um uma não em na da dos é com het een van niet en zijn met voor op te dat "
     "nie jest się że w z oraz och att det som inte är på ett av"
 )
-_NEGATIONS: Final = frozenset(
-    ("nicht", "keine", "kein", "weiß", "pas", "sais", "sé", "nie", "wiem", "não", "sei", "niet")
-)
+_NEGATIONS: Final = one_of("nicht keine kein weiß pas sais sé nie wiem não sei niet")
 """Of other languages: a short text that has one may refuse, and is no answer for certain."""
-_ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
-_FOREIGN: Final = frozenset(_FOREIGN_WORDS.split())
 
 
 def _is_kana_or_hangul(char: str) -> bool:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.text.codec import LimitError, read_json, read_json_at
+from pytest_rageval.text.codec import LimitError, read_json, read_json_at, refuse_constant
 from pytest_rageval.text.json_shape import Search, check_pattern, check_schema, json_key, misfit
 
 KINDS: Final = (
@@ -118,8 +118,6 @@ def read_texts(field: str, value: Any) -> tuple[str | tuple[str, ...], ...] | No
     A number is its text. Raises ValueError for another value, for a list of no alternatives, for a
     blank text, and for an empty one in a list: nearly every answer holds these.
     """
-    if value == "":
-        return None
     return tuple(_one_or_more(field, part) for part in _parts(value)) or None
 
 
@@ -133,15 +131,11 @@ def _one_or_more(field: str, part: Any) -> str | tuple[str, ...]:
 
 def read_criteria(field: str, value: Any) -> tuple[str, ...] | None:
     """Return the criteria of a row, None where there are none; ValueError for blanks or no text."""
-    if value == "":
-        return None
     return tuple(_words(field, part) for part in _parts(value)) or None
 
 
 def read_patterns(field: str, value: Any) -> tuple[str, ...] | None:
     """Return the patterns of a row, None where there are none; raises ValueError for a bad one."""
-    if value == "":
-        return None
     return tuple(_pattern(field, part) for part in _parts(value)) or None
 
 
@@ -151,8 +145,6 @@ def read_checks(field: str, value: Any) -> tuple[Mapping[str, Any], ...] | None:
     Raises ValueError for what ``checks_of`` cannot read, and for a weight that counts for nothing
     beside the others.
     """
-    if value == "":
-        return None
     parts = _parts(value)
     weights = [_check(field, part).weight for part in parts]
     if weights and min(weights) < _LEAST_PART * sum(weights):
@@ -164,9 +156,10 @@ def read_checks(field: str, value: Any) -> tuple[Mapping[str, Any], ...] | None:
 
 
 def _parts(value: Any) -> list[Any]:
-    """Return the items of a list, or the one value; null is none, as Parquet has it."""
-    parts = value if isinstance(value, list | tuple) else [value]
-    return [part for part in parts if part is not None]
+    """Return the items of a list, or the one value; null, as Parquet has it, and "" are none."""
+    if isinstance(value, list | tuple):
+        return [part for part in value if part is not None]
+    return [] if value is None or value == "" else [value]
 
 
 def checks_of(written: Sequence[Mapping[str, Any]]) -> list[Check]:
@@ -356,17 +349,13 @@ _MOST_OBJECTS: Final = 200
 """How many opening braces are tried: each failure may read to the end of the answer."""
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
-
-
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+_DECODER: Final = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _json(text: str) -> Any:
     """Return the value that the whole text is in strict JSON, ``_NO_JSON`` where it is none."""
     try:
-        return read_json(text, parse_constant=_refuse)
+        return read_json(text, parse_constant=refuse_constant)
     except ValueError:
         return _NO_JSON
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pytest_rageval.text.tokenize import has_cjk
+from pytest_rageval.text.tokenize import has_cjk, one_of
 
 Span = tuple[int, int]
 
@@ -43,42 +43,36 @@ _INITIAL_IS_NEXT: Final = re.compile(r" [A-Z]\. ?[A-Z]")
 _BEGINS: Final = re.compile(r"\s+[A-Z][a-z]+(?: [a-z]|, )")
 """How a sentence begins behind a time of day: a capital word, then a small one or a comma."""
 
-_NEVER_LAST_WORDS: Final = (
+_NEVER_LAST: Final = one_of(
     "dr mr mrs ms prof e.g eg i.e ie vs cf approx gen sen hon rev gov capt lt sgt viz resp messrs "
     "mme mlle pres supt adm maj hrsg bzw incl excl"
 )
-_NEVER_LAST: Final = frozenset(_NEVER_LAST_WORDS.split())
-_BEFORE_A_NUMBER_WORDS: Final = (
+_BEFORE_A_NUMBER: Final = one_of(
     "no nos fig figs eq eqs vol vols p pp art arts sec secs ch chap para paras ed nr tab ver v "
     "jan feb mar apr jun jul aug sep sept oct nov dec est c fl"
 )
-_BEFORE_A_NUMBER: Final = frozenset(_BEFORE_A_NUMBER_WORDS.split())
 # These end a sentence only if what follows cannot be a name: "Apple Inc. CEO", "in the U.S. It".
-_BEFORE_A_NAME_WORDS: Final = (
+_BEFORE_A_NAME: Final = one_of(
     "al inc ltd co corp jr sr bros ph.d b.sc m.sc m.a b.a llc esq plc mt ft univ assn ca col dept "
     "rep st"
 )
-_BEFORE_A_NAME: Final = frozenset(_BEFORE_A_NAME_WORDS.split())
-_BEFORE_A_SMALL_LETTER_WORDS: Final = "etc min max hr hrs sq avg temp dist ext tel"
-_BEFORE_A_SMALL_LETTER: Final = frozenset(_BEFORE_A_SMALL_LETTER_WORDS.split())
-_UNITS: Final = frozenset(("ms", "ft", "in"))
+_BEFORE_A_SMALL_LETTER: Final = one_of("etc min max hr hrs sq avg temp dist ext tel")
+_UNITS: Final = one_of("ms ft in")
 # What follows a time of day within a sentence: "at 5 p.m. Monday", "at 9 a.m. EST".
-_AFTER_A_TIME_WORDS: Final = (
+_AFTER_A_TIME: Final = one_of(
     "mon tue tues wed thu thur thurs fri sat sun eastern pacific central mountain european local "
     "jan feb mar apr jun jul aug sep sept oct nov dec january february march april may june july "
     "august september october november december monday tuesday wednesday thursday friday saturday "
     "sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays est edt et pst pdt pt "
     "cst cdt ct mst mdt mt gmt bst utc cet cest ist jst hkt sgt aest"
 )
-_AFTER_A_TIME: Final = frozenset(_AFTER_A_TIME_WORDS.split())
-_STARTERS_WORDS: Final = (
+_STARTERS: Final = one_of(
     "a about additionally after all also although an and are as at because before both but by can "
     "do does during each for from furthermore he her here his how however i if in instead is it "
     "its many moreover most my next no not on once one only or our please several she since so "
     "some that the their then there therefore these they this those thus to today two under until "
     "we were what when where which while who why with yes you your"
 )
-_STARTERS: Final = frozenset(_STARTERS_WORDS.split())
 
 
 def split_sentences(text: str) -> list[str]:

@@ -52,6 +52,15 @@ def split_words(text: str) -> list[str]:
     return text.split()
 
 
+def one_of(words: str) -> frozenset[str]:
+    """Return the words of a list, to look others up in.
+
+    >>> "as" in one_of("at as by")
+    True
+    """
+    return frozenset(words.split())
+
+
 def split_characters(text: str) -> list[str]:
     """Return each CJK character, and each run of other letters and digits, as a token.
 
