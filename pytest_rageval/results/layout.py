@@ -161,7 +161,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
     info = result.info
     return {
         "schema": RESULTS_SCHEMA,
-        **({"variant": info.variant} if info.variant else {}),
+        **_known(variant=info.variant),
         "scenario": SavedScenario(
             name=info.name,
             path=info.path,
@@ -193,22 +193,36 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "complete": result.complete,
         **({} if is_judged(result) else {"judged": False}),
         "counts": result.counts,
-        **({} if info.made is None else {"made": info.made}),
+        **_known(made=info.made),
         **_sample(result),
         **_causes(result),
         **_groups(result),
         "metrics": {
-            name: {**as_json(summary), **_corrected(result, name), **_replies(result, name)}
+            name: {
+                **as_json(summary),
+                **_known(
+                    corrected=result.corrected.get(name),
+                    # How many replies of the judge were usable and not; none where all were.
+                    replies=reply_counts(result.samples, name),
+                ),
+            }
             for name, summary in result.metrics.items()
         },
-        "weighted_score": {**as_json(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
+        "weighted_score": {
+            **as_json(result.weighted_score),
+            **_known(corrected=result.corrected.get(WEIGHTED_SCORE)),
+        },
         "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
         "gates": [gate_dict(gate) for gate in result.gates],
         "comparison": None if result.comparison is None else comparison_dict(result.comparison),
         "comparisons": [comparison_dict(comparison) for comparison in result.comparisons],
-        **_controls(result),
-        **_agreement(result),
+        **_known(controls=result.controls, agreement=_agreement(result)),
     }
+
+
+def _known(**values: Any) -> dict[str, Any]:
+    """Return what is neither empty nor None: earlier versions wrote no such key."""
+    return {name: value for name, value in values.items() if value}
 
 
 def _groups(result: ScenarioResult) -> dict[str, Any]:
@@ -224,13 +238,6 @@ def _causes(result: ScenarioResult) -> dict[str, Any]:
     return {"causes": {cause: found[cause] for cause in CAUSES if found[cause]}}
 
 
-def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:
-    """Return the mean of a metric as labels correct it, {} where none do."""
-    if name not in result.corrected:
-        return {}
-    return {"corrected": result.corrected[name]}
-
-
 def _sample(result: ScenarioResult) -> dict[str, Any]:
     """Return which rows were asked and the means estimated over all, {} where all were asked."""
     found = result.info.sample
@@ -241,27 +248,11 @@ def _sample(result: ScenarioResult) -> dict[str, Any]:
     return {"sample": sample, "estimates": result.estimates}
 
 
-def _replies(result: ScenarioResult, name: str) -> dict[str, Any]:
-    """Return how many replies of the judge were usable and not, {} where all of them were."""
-    found = reply_counts(result.samples, name)
-    return {"replies": found} if found else {}
-
-
 def _agreement(result: ScenarioResult) -> dict[str, Any]:
-    if not result.agreement:
-        return {}
     return {
-        "agreement": {
-            name: {**as_json(found), "cells": _cells(found, result)}
-            for name, found in result.agreement.items()
-        }
+        name: {**as_json(found), "cells": _cells(found, result)}
+        for name, found in result.agreement.items()
     }
-
-
-def _controls(result: ScenarioResult) -> dict[str, Any]:
-    if not result.controls:
-        return {}
-    return {"controls": result.controls}
 
 
 def _cells(found: Agreement, result: ScenarioResult) -> dict[str, list[str]]:

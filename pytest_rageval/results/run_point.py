@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 from unicodedata import normalize
 
 from pytest_rageval.model import (
@@ -122,8 +122,13 @@ def _measured(found: ScenarioResult | SavedHead, run: RunInfo, title: str, folde
         started_at=run.started_at,
         complete=found.complete,
         counts=found.counts,
-        weighted_score=_estimated(found.weighted_score, found.estimates.get(WEIGHTED_SCORE)),
-        metrics=_with_estimates(found.metrics, found.estimates),
+        weighted_score=_estimated(
+            found.weighted_score, "mean", found.estimates.get(WEIGHTED_SCORE)
+        ),
+        metrics={
+            name: _estimated(summary, "weighted_mean", found.estimates.get(name))
+            for name, summary in found.metrics.items()
+        },
         gates_passed=ended["passed"],
         gates_failed=ended["failed"],
         gates_skipped=ended["skipped"],
@@ -132,28 +137,15 @@ def _measured(found: ScenarioResult | SavedHead, run: RunInfo, title: str, folde
     )
 
 
-def _with_estimates(
-    metrics: Mapping[str, MetricSummary], estimates: Mapping[str, Estimate]
-) -> Mapping[str, MetricSummary]:
-    """Return the summaries of the metrics, over all rows where only a sample was asked."""
-    if not estimates:
-        return metrics
-    found = {name: estimates.get(name) for name in metrics}
-    return {
-        name: metrics[name]
-        if one is None
-        else replace(
-            metrics[name], weighted_mean=one.mean, ci_low=one.beyond_low, ci_high=one.beyond_high
-        )
-        for name, one in found.items()
-    }
+S = TypeVar("S", MetricSummary, WeightedSummary)
 
 
-def _estimated(summary: WeightedSummary, estimate: Estimate | None) -> WeightedSummary:
+def _estimated(summary: S, mean: str, estimate: Estimate | None) -> S:
+    """Return a summary over all rows, where only a sample was asked; ``mean`` is its field."""
     if estimate is None:
         return summary
-    low, high = estimate.beyond_low, estimate.beyond_high
-    return replace(summary, mean=estimate.mean, ci_low=low, ci_high=high)
+    figures: dict[str, Any] = {mean: estimate.mean}
+    return replace(summary, ci_low=estimate.beyond_low, ci_high=estimate.beyond_high, **figures)
 
 
 def _compared(

@@ -119,14 +119,14 @@ async def _whole(value: object) -> object:
     if inspect.isawaitable(value):
         value = await value
     if isinstance(value, AsyncIterable) and _is_stream(value):
-        return _whole_of([_part(part) async for part in value])
+        return _whole_of([text_part(part) async for part in value])
     return await in_thread(lambda: _joined(value)) if _is_stream(value) else value
 
 
 def _joined(value: object) -> object:
     """Return the text that a generator of texts streams; anything else as it is."""
     if isinstance(value, Iterable) and _is_stream(value):
-        return _whole_of(list(map(_part, value)))
+        return _whole_of(list(map(text_part, value)))
     return value
 
 
@@ -147,7 +147,8 @@ def _whole_of(parts: list[str]) -> str:
     return said[-1] if is_clear and grow(said) else "".join(parts)
 
 
-def _part(part: object) -> str:
+def text_part(part: object) -> str:
+    """Return a part of a stream; raises TargetError for what is no text."""
     if not isinstance(part, str):
         raise TargetError(f"streams {shorten(repr(part))} ({type(part).__name__}), expected texts")
     return part

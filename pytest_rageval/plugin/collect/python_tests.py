@@ -44,6 +44,7 @@ from pytest_rageval.plugin.run.start_session import ensure_session
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.targets.base import Answer, TargetError, answer_of
+from pytest_rageval.targets.python_callable import text_part
 from pytest_rageval.text.printable import printable
 
 
@@ -210,18 +211,10 @@ def _answer(answer: object, given: dict[str, Any]) -> Answer:
         return extra
     names = ("contexts", "context_docs", "retrieved_ids")
     known = {name: part for name in names if (part := getattr(extra, name)) is not None}
-    whole = _joined(answer) if isinstance(answer, Iterator) else answer
+    whole = answer
+    if isinstance(answer, Iterator):
+        whole = "".join(map(text_part, list(answer)))
     return replace(answer_of(whole), **known)
-
-
-def _joined(parts: Iterator[object]) -> str:
-    """Return the whole text of a stream of texts; raises TargetError for one of anything else."""
-    texts = list(parts)
-    for part in texts:
-        if not isinstance(part, str):
-            kind = type(part).__name__
-            raise TargetError(f"streams {shorten(repr(part))} ({kind}), expected texts")
-    return "".join(map(str, texts))
 
 
 async def _in_thread(function: Callable[[], SampleResult]) -> SampleResult:

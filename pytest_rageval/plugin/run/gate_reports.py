@@ -28,7 +28,7 @@ from pytest_rageval.plugin.run.last_failed import deselected_best, last_failed
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.failures import ScenarioLines, failure_at, gate_text, message_text
 from pytest_rageval.plugin.show.next_steps import BRIEF
-from pytest_rageval.plugin.show.pytest_reports import report_to_allure, without_allure
+from pytest_rageval.plugin.show.pytest_reports import protocol_without_allure, report_to_allure
 from pytest_rageval.plugin.show.terminal import terminal_width, write_lines
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.text.printable import one_line, printable, wrappable
@@ -193,7 +193,7 @@ def _report(item: GateItem, whole: _Whole, gate: GateResult, result: ScenarioRes
         hooks.pytest_runtest_logfinish(nodeid=nodeid, location=location)
         return True
 
-    protocol = without_allure(item.config, "pytest_runtest_protocol")
+    protocol = protocol_without_allure(item.config)
     protocol.call_extra([pytest_runtest_protocol], {"item": item, "nextitem": None})
     if not told:
         pytest_runtest_protocol()

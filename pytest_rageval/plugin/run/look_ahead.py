@@ -18,7 +18,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.engine.verdict.certainty import SharedCertainty, certainty_of
-from pytest_rageval.model import Sample, SampleResult
+from pytest_rageval.model import Sample
 from pytest_rageval.plugin.run.items import JUDGE_ITEM, JUDGE_SAMPLE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import PROBLEMS, PROBLEMS_OUTPUT
 from pytest_rageval.plugin.run.sample_logs import ensure_sample_logs
@@ -94,7 +94,7 @@ class LookAhead:
     def _feed(self, item: SampleItem) -> None:
         """Feed this sample and the next ones, as many as the window holds."""
         size = self._live.scenario(item.plan).window.size
-        for found in islice(self._upcoming(item, self._nextitem), size):
+        for found in islice(self._upcoming(item), size):
             # Cheapest test first: all but the last were fed earlier.
             if found in self._fed or not isinstance(found, SampleItem) or not found.is_asked:
                 continue
@@ -125,16 +125,14 @@ class LookAhead:
         Also note the sample for the verdict.
         """
         report = yield
-        result = item.result if isinstance(item, SampleItem) and item.is_asked else None
-        if result is not None and call.when == "setup":
-            report.duration = result.latency_s
-            self._note(item, result)
+        if call.when != "setup" or not isinstance(item, SampleItem) or not item.is_asked:
+            return report
+        if item.result is not None:
+            report.duration = item.result.latency_s
+            if id(item.plan) in self._certainties:
+                self._certainties[id(item.plan)].add(item.result)
+                self._stop_if_certain(item.plan)
         return report
-
-    def _note(self, item: pytest.Item, result: SampleResult) -> None:
-        if isinstance(item, SampleItem) and id(item.plan) in self._certainties:
-            self._certainties[id(item.plan)].add(result)
-            self._stop_if_certain(item.plan)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -238,14 +236,14 @@ class LookAhead:
     def _is_quiet(self) -> bool:
         return self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
 
-    def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
+    def _upcoming(self, item: pytest.Item) -> Iterator[pytest.Item]:
         """Yield this item and the following ones that are known to run in this process."""
         yield item
         items = item.session.items
         if not hasattr(self._config, "workerinput"):
             yield from islice(items, self._positions.get(item.nodeid, len(items)) + 1, None)
-        elif nextitem is not None:
-            yield nextitem
+        elif self._nextitem is not None:
+            yield self._nextitem
             yield from _queued(self._config, items)
 
 

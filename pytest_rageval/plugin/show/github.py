@@ -112,7 +112,7 @@ def annotation_lines(
     warnings: list[tuple[tuple[bool, float, int], str]] = []
     for contest in contests:
         if contest.gate is not None and contest.gate.outcome == "failed":
-            place = _Place.of(contest.info, root, environ)
+            place = _Place(contest.info, root, environ)
             title = f"{contest.info.name}: gate {contest.gate.name}"
             errors.append(
                 _command("error", place.file, place.lines.of_best(), title, contest.gate.message)
@@ -122,7 +122,7 @@ def annotation_lines(
         view = RunView(result)
         cases = view.worst(is_bad)[:ANNOTATIONS]
         if failed or cases:
-            place = _Place.of(result.info, root, environ)
+            place = _Place(result.info, root, environ)
             errors += (_of_gate(result, gate, place) for gate in failed)
             warnings += ((badness(sample), _of_case(view, sample, place)) for sample in cases)
     warnings.sort(key=lambda one: one[0])
@@ -161,12 +161,9 @@ def _property(text: str) -> str:
 class _Place:
     """A scenario file: its path in annotations, and its lines."""
 
-    def __init__(self, path: Path, workspace: Path, variant: str = "") -> None:
+    def __init__(self, info: ScenarioInfo, root: Path, environ: Mapping[str, str]) -> None:
+        path = Path(os.path.normpath(root / info.path))
+        workspace = Path(environ.get("GITHUB_WORKSPACE") or root)
         inside = path.is_relative_to(workspace)
         self.file = (path.relative_to(workspace) if inside else path).as_posix()
-        self.lines = ScenarioLines(path, variant)
-
-    @classmethod
-    def of(cls, info: ScenarioInfo, root: Path, environ: Mapping[str, str]) -> _Place:
-        path = Path(os.path.normpath(root / info.path))
-        return cls(path, Path(environ.get("GITHUB_WORKSPACE") or root), info.variant)
+        self.lines = ScenarioLines(path, info.variant)

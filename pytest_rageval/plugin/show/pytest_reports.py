@@ -95,11 +95,11 @@ def _case(report: pytest.TestReport) -> tuple[str, str]:
     return report.nodeid, str(getattr(report, "worker_id", ""))
 
 
-def without_allure(config: pytest.Config, hook: str) -> Any:
-    """Return the caller of a hook that leaves out allure, for which a gate is no test."""
+def protocol_without_allure(config: pytest.Config) -> Any:
+    """Return the caller of pytest's protocol that leaves out allure: to it a gate is no test."""
     manager = config.pluginmanager
     allure = manager.get_plugin("allure_listener")
-    return manager.subset_hook_caller(hook, [] if allure is None else [allure])
+    return manager.subset_hook_caller("pytest_runtest_protocol", [] if allure is None else [allure])
 
 
 def report_to_allure(config: pytest.Config, report: pytest.TestReport, message: str) -> None:
