@@ -55,7 +55,6 @@ class ChatOptions(ModelSpec, TargetOptions):
 
     @property
     def shown(self) -> str:
-        """How messages call this target."""
         return f"chat {self.model!r}"
 
     @property
@@ -108,7 +107,6 @@ class ChatTarget:
         self._chat: DirectChat | None = None
 
     def use(self, clients: Clients) -> None:
-        """Ask through these clients from now on."""
         self._chat = clients.direct_chat(self._settings)
 
     async def answer(self, sample: Sample) -> Answer:

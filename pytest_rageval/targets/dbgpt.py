@@ -88,7 +88,6 @@ class DbgptOptions(TargetOptions):
 
     @property
     def shown(self) -> str:
-        """How messages name this target."""
         return f"DB-GPT's {'app' if self.space is None else 'space'} {self.app or self.space!r}"
 
     @property
@@ -163,7 +162,6 @@ class DbgptTarget:
         return await self._target.answer(sample)
 
     async def aclose(self) -> None:
-        """Close the connections."""
         for target in (self._listing, self._target):
             if target is not None:
                 await target.aclose()

@@ -35,12 +35,10 @@ class FixtureOptions(TargetOptions):
 
     @property
     def shown(self) -> str:
-        """How messages call this target."""
         return f"fixture {self.fixture!r}"
 
     @property
     def pytest_fixture(self) -> str:
-        """The fixture whose value is the target."""
         return self.fixture
 
 
@@ -49,7 +47,6 @@ class HookOptions(TargetOptions):
 
     @property
     def shown(self) -> str:
-        """How messages call this target."""
         return "hook pytest_rageval_target"
 
     @property

@@ -44,7 +44,6 @@ class PythonOptions(TargetOptions):
 
     @property
     def shown(self) -> str:
-        """How messages call this target."""
         return self.use
 
     def identity(self) -> Mapping[str, Any]:

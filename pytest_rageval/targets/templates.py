@@ -124,13 +124,9 @@ def _field(name: str) -> str:
 def _value(sample: Sample, name: str) -> Any:
     """Return what a row has in a place, as JSON can say it."""
     field = _field(name)
-    if field == "question":
-        return question_of(sample)
-    if field == HISTORY:
-        return history_of(sample)
     if field.startswith(METADATA):
         return _metadata(sample, field.removeprefix(METADATA))
-    found = getattr(sample, field)
+    found = _in_field(sample, field)
     if isinstance(found, tuple):
         return list(found)
     return dict(found) if isinstance(found, Mapping) else found
@@ -210,7 +206,7 @@ def arguments_of(
             has_default = parameter.default is not inspect.Parameter.empty
             if source == HISTORY and has_default and not sample.history:
                 continue
-            filled[parameter.name] = _argument(sample, source)
+            filled[parameter.name] = sample if source == SAMPLE else _in_field(sample, source)
         last = max((at for at, one in enumerate(positional, 1) if one.name in filled), default=0)
         by_position = [filled.pop(one.name, one.default) for one in positional[:last]]
         return by_position, {**filled, **{name: given[name] for name in of_rest}}
@@ -273,12 +269,10 @@ def _source(parameter: inspect.Parameter) -> str | None:
     return parameter.name if parameter.name in _SAMPLE_FIELDS else None
 
 
-def _argument(sample: Sample, source: str) -> Any:
-    if source == "question":
+def _in_field(sample: Sample, field: str) -> Any:
+    if field == "question":
         return question_of(sample)
-    if source == HISTORY:
-        return history_of(sample)
-    return sample if source == SAMPLE else getattr(sample, source)
+    return history_of(sample) if field == HISTORY else getattr(sample, field)
 
 
 def _check_options(signature: inspect.Signature, options: Mapping[str, Any]) -> None:

@@ -54,13 +54,12 @@ def plausible_share(text: str, encoding: str) -> float:
     Such texts are Chinese for gb18030, Western for any other encoding. 0 without such characters.
     """
     runs = _FOREIGN.findall(text)
-    others = sum(map(len, runs))
+    total = max(1, sum(map(len, runs)))
     if encoding == "gb18030":
-        return sum(map(_is_common_chinese, "".join(runs))) / max(1, others)
+        return sum(map(_is_common_chinese, "".join(runs))) / total
     # In Western texts, non-ASCII letters occur alone or in short runs.
-    return sum(map(_WESTERN.__contains__, "".join(run for run in runs if len(run) <= 3))) / max(
-        1, others
-    )
+    short = "".join(run for run in runs if len(run) <= 3)
+    return sum(map(_WESTERN.__contains__, short)) / total
 
 
 def _is_common_chinese(char: str) -> bool:

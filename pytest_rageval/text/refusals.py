@@ -373,9 +373,7 @@ def _refuser(languages: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _clauses(sentence: str) -> Iterable[str]:
-    if has_cjk(sentence):
-        return _CLAUSES_ZH.split(sentence)
-    return _CLAUSES_EN.split(sentence)
+    return (_CLAUSES_ZH if has_cjk(sentence) else _CLAUSES_EN).split(sentence)
 
 
 _CLAUSES_EN: Final = re.compile(
@@ -390,9 +388,7 @@ def _answers(clause: str) -> bool:
     if _is_courtesy(clause) or _BESIDE.search(clause):
         return False
     if has_cjk(clause):
-        if _TOPIC_ZH.search(clause):
-            return False
-        if _NEGATED_ZH.search(clause):
+        if _TOPIC_ZH.search(clause) or _NEGATED_ZH.search(clause):
             return False
         return len(clause) >= 3 and _STATES_ZH.search(clause) is not None
     words = clause.split()

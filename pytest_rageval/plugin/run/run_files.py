@@ -255,22 +255,20 @@ class BaselineSaver:
 
         The pinned run may be elsewhere: beside the scenario, or where an earlier version saved it.
         """
-        paths, folder = self._run_paths, (self._run_paths.root / info.path).parent
         for name in info.pinned:
-            there = paths.compared_file(name, info.title, info.output_dir, folder)
-            first = paths.baseline_file(name, info.title, info.output_dir)
+            there = self._compared(name, info)
+            first = self._run_paths.baseline_file(name, info.title, info.output_dir)
             if there.exists() and (is_same_file(path, there) or is_same_file(path, first)):
                 return True
         return False
 
     def _is_one_of(self, path: Path, info: ScenarioInfo, names: Iterable[str]) -> bool:
         """Return whether ``path`` is the file of one of these baselines, however it is spelled."""
+        return any(is_same_file(path, self._compared(name, info)) for name in names)
+
+    def _compared(self, name: str, info: ScenarioInfo) -> Path:
         folder = (self._run_paths.root / info.path).parent
-        files = (
-            self._run_paths.compared_file(name, info.title, info.output_dir, folder)
-            for name in names
-        )
-        return any(is_same_file(path, file) for file in files)
+        return self._run_paths.compared_file(name, info.title, info.output_dir, folder)
 
     @property
     def _saves_failed(self) -> bool:

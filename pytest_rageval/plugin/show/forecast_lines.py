@@ -80,10 +80,7 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
     if targets:
         parts.append(f"{counted(sum(target.calls for target in targets), 'question')} to targets")
     if uses:
-        is_least = any(use.is_least for use in uses)
-        parts.append(f"{_calls(uses)} of models")
-        parts.append(_tokens(uses, is_least=is_least))
-        parts.append(_whole_cost(uses, is_least=is_least))
+        parts += [f"{_calls(uses)} of models", _tokens(uses), _whole_cost(uses)]
     return f"{NOTHING}. A run: {', '.join(parts)}"
 
 
@@ -108,19 +105,15 @@ def _samples(dry: DryScenario) -> str:
 
 def model_line(use: ModelUse, *, may_stop: bool = False, prices: str = _PRICES) -> str:
     """Return what a model would be asked, and the cost; ``prices`` says where to write a price."""
-    return f"{use.settings.role:<9} {use.settings.model}: {_asked(use, may_stop, prices)}"
-
-
-def _asked(use: ModelUse, may_stop: bool, prices: str) -> str:
+    named = f"{use.settings.role:<9} {use.settings.model}:"
     cached = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
     if not use.calls:
-        return f"0 calls{cached}, 0 tokens, 0 USD"
+        return f"{named} 0 calls{cached}, 0 tokens, 0 USD"
     cost = _usd_words([use], is_least=use.is_least)
     if use.usd is None:
         cost = f"cost not known (no price {prices})"
-    tokens = _tokens([use], is_least=use.is_least)
     test = f", {use.controls} of them for control rows" if use.controls else ""
-    return f"{_calls([use], may_stop=may_stop)}{test}{cached}, {tokens}, {cost}"
+    return f"{named} {_calls([use], may_stop=may_stop)}{test}{cached}, {_tokens([use])}, {cost}"
 
 
 def _calls(uses: Collection[ModelUse], *, may_stop: bool = False) -> str:
@@ -129,7 +122,7 @@ def _calls(uses: Collection[ModelUse], *, may_stop: bool = False) -> str:
     Of a run that may stop early (``may_stop``), only the most is known.
     """
     likely, *ends = [sum(use.calls for use in each) for each in (uses, *_ends(uses))]
-    about = "at least" if any(use.is_least for use in uses) else "about"
+    about = _about(uses)
     if may_stop:
         rest = f", about {likely:,} without an early stop" * (likely < ends[1])
         return f"at most {_counted(ends[1])}{rest}"
@@ -150,10 +143,13 @@ def _ends(uses: Iterable[ModelUse]) -> tuple[list[ModelUse], list[ModelUse]]:
     return [fewest for fewest, _ in ends], [most for _, most in ends]
 
 
-def _tokens(uses: Collection[ModelUse], *, is_least: bool) -> str:
+def _about(uses: Iterable[ModelUse]) -> str:
+    return "at least" if any(use.is_least for use in uses) else "about"
+
+
+def _tokens(uses: Collection[ModelUse]) -> str:
     """Return the tokens of prompts, and the least and most tokens of replies."""
-    about = "at least" if is_least else "about"
-    text = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
+    text = f"{_about(uses)} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
     least, most = (sum(ends) for ends in zip(*(use.reply_tokens for use in uses), strict=True))
     return f"{text} of prompts and {least:,.0f} to {most:,.0f} of replies" if most else text
 
@@ -176,13 +172,13 @@ def _range(least: float, most: float) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:
+def _whole_cost(uses: Collection[ModelUse]) -> str:
     """Return the sum of the known costs; a model without a price is named, and never free."""
     unknown = dict.fromkeys(
         one_line(use.settings.model) for use in uses if use.usd is None and use.calls
     )
     known = [use.usd for use in uses if use.usd is not None or not use.calls]
-    usd = _usd_words(uses, is_least=is_least)
+    usd = _usd_words(uses, is_least=any(use.is_least for use in uses))
     if not unknown:
         return usd
     names = f"what {', '.join(unknown)} costs (no price)"
