@@ -24,6 +24,7 @@ from pytest_rageval.plugin.show.forecast_lines import (
     last_line,
     scenario_lines,
 )
+from pytest_rageval.plugin.show.terminal import heading
 from pytest_rageval.text.printable import one_line, printable
 
 
@@ -75,9 +76,8 @@ class DryRun:
         """Print what was found; the last line says that nothing was judged."""
         settings = self._config.stash[SETTINGS]
         for one in self._found:
-            info = one.plan.info
-            name = info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
-            terminalreporter.section(f"rageval: {one_line(name)}, dry run", sep="=")
+            name = one_line(heading(one.plan.info))
+            terminalreporter.section(f"rageval: {name}, dry run", sep="=")
             for line in scenario_lines(one, strict=settings.strict):
                 terminalreporter.write_line(printable(line))
         for line in (*self._best(), *budget_lines(self._found, settings.budget_usd)):

@@ -137,13 +137,11 @@ class _Making:
             )
 
     def expected(self) -> Sequence[ModelUse]:
-        """Return what would be asked."""
         judge = self.judge
         asked = AskedModels(judge.settings, judge.settings, judge.controls != "off")
         return expected_list_calls(self.answered, asked, self.run)
 
     def make(self) -> pytest.ExitCode:
-        """Ask, check, and write the files."""
         progress = Progress(self.run, len(self.file.open), "list")
         if not self.file.open:
             say_lines(["nothing is left to make", *self._write(progress, {}), *self._next()])

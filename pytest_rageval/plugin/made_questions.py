@@ -105,7 +105,6 @@ class _Making:
         return draw_slots(self.documents.passages, self.search, self.there, rules)
 
     def expected(self) -> Sequence[ModelUse]:
-        """Return what would be asked."""
         asked = self.asked
         return expected_calls(
             [*{slot.id: slot for slot in (*self._of_before, *self.slots)}.values()],

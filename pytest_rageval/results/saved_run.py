@@ -91,7 +91,8 @@ def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown
     try:
         return _read(raw, name, shown)
     except ValueError as error:
-        raise _refuse(where, f"baseline {shown}: {_newer(raw) or _damaged(error)}") from error
+        why = _newer(raw) or f"cannot be read as a results.json of pytest-rageval: {error}"
+        raise _refuse(where, f"baseline {shown}: {why}") from error
 
 
 def _read(raw: bytes, name: str, shown: str) -> SavedRun:
@@ -160,10 +161,6 @@ def _newer(raw: bytes) -> str:
         f"was written by a newer version (schema {schema!r}; this one reads {RESULTS_SCHEMA}). "
         "Update pytest-rageval, or save the baseline again"
     )
-
-
-def _damaged(error: ValueError) -> str:
-    return f"cannot be read as a results.json of pytest-rageval: {error}"
 
 
 def of_a_part(head: SavedHead) -> Iterator[str]:

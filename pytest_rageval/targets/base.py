@@ -319,7 +319,9 @@ def _named(found: Mapping[str, Any], field: str) -> str | None:
 
 def _from_fields(found: Mapping[str, Any]) -> Answer:
     names = {field: _named(found, field) for field in _PARTS}
-    text, given, retrieved = (_value(found, names[part]) for part in _PARTS)
+    text, given, retrieved = (
+        None if (name := names[part]) is None else found[name] for part in _PARTS
+    )
     contexts, docs, ids = _contexts(given, found.get("context_docs"))
     used = {*names.values(), "context_docs"}
     extra = {name: json_plain(part) for name, part in found.items() if name not in used}
@@ -330,10 +332,6 @@ def _from_fields(found: Mapping[str, Any]) -> Answer:
         ids if retrieved is None else _ids(retrieved),
         extra,
     )
-
-
-def _value(found: Mapping[str, Any], name: str | None) -> Any:
-    return None if name is None else found[name]
 
 
 def _text(value: Any) -> str:

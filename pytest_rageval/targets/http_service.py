@@ -250,7 +250,6 @@ class HttpTarget:
         return f"its reply is no answer{began}"
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._exchange.aclose()
 
 

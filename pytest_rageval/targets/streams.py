@@ -184,9 +184,7 @@ class StreamedAnswer:
                 types, has_sources = event.types(path), _has_sources(event.data)
                 others, (node, turn) = event.is_of_others(path), _teller_of(event.data)
                 aside = is_aside(types) or others
-                partial = (
-                    event.data.get("partial") is True if isinstance(event.data, dict) else False
-                )
+                partial = isinstance(event.data, dict) and event.data.get("partial") is True
                 told = (has_sources, aside, node, others, partial, turn)
                 return Part(text, path.written, types, *told)
         self._is_raw = self._is_raw or _is_raw(event)

@@ -169,8 +169,10 @@ def _read_lines(parts: ReplyParts, scale: _Scale) -> float:
     found = list(_numbered(lines, scale))
     scores = [line for line in found if line.is_score]
     if not scores:
-        declines = re.search(_PHRASES["declines"][0], lines)
-        raise UnreadableReplyError("it declines to judge") if declines else _none_stated(scale)
+        if re.search(_PHRASES["declines"][0], lines):
+            raise UnreadableReplyError("it declines to judge")
+        place = "under a key or in a line of its own"
+        raise UnreadableReplyError(f"it states no score from {scale}, {place}")
     first = min(line.end for line in scores)
     counted = (line for line in found if line.is_score or line.is_called or line.end > first)
     value = _only(line.value for line in counted)
@@ -311,12 +313,6 @@ def _only(values: Iterable[float]) -> float:
         listed = ", ".join(f"{value:g}" for value in sorted(different)[:_LISTED])
         raise UnreadableReplyError(f"it states several scores: {listed}")
     return different.pop()
-
-
-def _none_stated(scale: _Scale) -> UnreadableReplyError:
-    return UnreadableReplyError(
-        f"it states no score from {scale}, under a key or in a line of its own"
-    )
 
 
 def _other_scale(scale: _Scale) -> UnreadableReplyError:

@@ -61,7 +61,6 @@ class EngineRun:
                 raise pytest.UsageError(f"{self._engine}: {error}") from error
 
     def prepare(self, plan: Plan) -> Plan:
-        """Return the plan as that of a run with this engine; raises ScenarioError."""
         assert self._opened is not None
         return prepared(plan, self._opened)
 
@@ -73,10 +72,6 @@ class EngineRun:
                 self._samples.setdefault(id(item.plan), []).append(item.case)
 
     def scores(self, item: SampleItem, judgement: Judgement | None) -> Judgement | None:
-        """Wait for an item's scores, and return them with what was asked about it.
-
-        Raises LostSampleError.
-        """
         assert isinstance(item.case, Sample)
         key = id(item.plan)
         if key not in self._sent:

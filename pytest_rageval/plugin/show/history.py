@@ -18,7 +18,7 @@ from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.history import all_runs, left_out, unread_runs
 from pytest_rageval.reports.write_run import latest_run
 from pytest_rageval.results.run_point import RunPoint, change_of
-from pytest_rageval.stats.wording import change, figure, interval, made_text
+from pytest_rageval.stats.wording import change, counted, figure, interval, made_text
 from pytest_rageval.text.printable import cells, one_line, pad, printable
 
 _LISTED = 10
@@ -78,9 +78,8 @@ def history_lines(
     """
     shown = points[max(0, len(points) - most) :]
     metrics = list(dict.fromkeys(name for point in shown for name in point.metrics))
-    count = f"{len(points)} runs" if len(points) != 1 else "1 run"
     more = f", the newest {most} of them" if len(points) > most else ""
-    yield f"{one_line(points[-1].scenario)}: {count}{more}"
+    yield f"{one_line(points[-1].scenario)}: {counted(len(points), 'run')}{more}"
     yield ""
     yield from _table(shown, metrics)
     complete = [point for point in points if point.complete][-_DRAWN:]

@@ -201,11 +201,11 @@ def undecided_lines(
     paths = {result.info.path for result in results}
     for info in left_out:
         # Beside another run of the file, its name alone does not tell which one is meant.
-        name = one_line(_heading(info) if info.path in paths else info.title)
+        name = one_line(heading(info) if info.path in paths else info.title)
         yield f"NOT DECIDED: {name}, none of its {info.total} cases was selected"
 
 
-def _heading(info: ScenarioInfo) -> str:
+def heading(info: ScenarioInfo) -> str:
     """Return the scenario's name, with the test function that ran it, if any."""
     return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
 
@@ -227,7 +227,7 @@ class ScenarioTable:
         result, view = self.result, RunView(self.result)
         table = FigureTable.of(view, width)
         terminal.ensure_newline()
-        terminal.section(f"rageval: {one_line(_heading(self.result.info))}", sep="=")
+        terminal.section(f"rageval: {one_line(heading(self.result.info))}", sep="=")
         write_lines(terminal, _head(view, width))
         write_lines(terminal, table.lines())
         write_lines(terminal, chain(_notes(view, width), _stability(result), _target(result)))
