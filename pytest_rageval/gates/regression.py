@@ -423,9 +423,8 @@ class CorrectedRegressionGate(RegressionGate):
         if fell or self.mode == "any" or found.ci_low is None or found.ci_high is None:
             return text
         half = (found.ci_high - found.ci_low) / 2.0
-        smallest = half * power_factor(alpha) / NormalDist().inv_cdf(1.0 - alpha / 2.0)
-        unseen = f"a {worse} below {smallest:.4f} may go unseen (power 80 %)"
-        return f"{text}; with these labels, {unseen}"
+        least = half * power_factor(alpha) / NormalDist().inv_cdf(1.0 - alpha / 2.0)
+        return f"{text}; with these labels, a {worse} below {least:.4f} may go unseen (power 80 %)"
 
 
 @dataclass(frozen=True, slots=True)
